@@ -22,8 +22,8 @@ namespace tenure::cli {
 namespace {
 
 const std::vector<std::string>& commandNames() {
-  static const std::vector<std::string> names{"run",    "status",  "check", "init", "resign", "pause",
-                                              "resume", "history", "jobs",  "lock", "store",  "fence"};
+  static const std::vector<std::string> names{"run",    "status",  "check", "doctor", "init",  "resign", "pause",
+                                              "resume", "history", "jobs",  "lock",   "store", "fence"};
   return names;
 }
 
@@ -82,6 +82,7 @@ class Parser {
     addRun();
     addStatus();
     addCheck();
+    addDoctor();
     addInit();
     addResign();
     addPause();
@@ -149,6 +150,13 @@ class Parser {
     addConfigOrFile(check_);
     check_->add_flag("--connect", checkArguments_.connect);
     check_->add_flag("--effective", checkArguments_.effective);
+  }
+
+  void addDoctor() {
+    doctor_ = addCommand("doctor", help::doctor);
+    addConfigOrFile(doctor_);
+    doctor_->add_flag("--json", doctorArguments_.json);
+    doctor_->add_flag("--write", doctorArguments_.write);
   }
 
   void addInit() {
@@ -285,6 +293,7 @@ class Parser {
     if (run_->parsed()) return runArguments_;
     if (status_->parsed()) return statusArguments_;
     if (check_->parsed()) return checkArguments_;
+    if (doctor_->parsed()) return doctorArguments_;
     if (init_->parsed()) return initArguments_;
     if (history_->parsed()) return historyArguments_;
     if (jobsForget_->parsed()) return jobsForgetArguments_;
@@ -299,14 +308,15 @@ class Parser {
   }
 
   CLI::App app_{"", "tenure"};
-  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *pause_{}, *resume_{}, *history_{}, *jobs_{},
-      *jobsForget_{};
+  CLI::App *run_{}, *status_{}, *check_{}, *doctor_{}, *init_{}, *resign_{}, *pause_{}, *resume_{}, *history_{},
+      *jobs_{}, *jobsForget_{};
   CLI::App *storeSql_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
   std::string config_;  ///< of the command that was given
   std::string file_;
   RunArguments runArguments_;
   StatusArguments statusArguments_;
   CheckArguments checkArguments_;
+  DoctorArguments doctorArguments_;
   InitArguments initArguments_;
   ResignArguments resignArguments_;
   HistoryArguments historyArguments_;
@@ -324,10 +334,10 @@ std::string Parser::settleConfig() {
   if (!config_.empty() && !file_.empty()) return "give the group's file once: by --config or as FILE";
   if (config_.empty()) config_ = file_.empty() ? environmentText("TENURE_CONFIG") : file_;
   if (config_.empty()) return "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one";
-  for (std::string* to :
-       {&runArguments_.config, &statusArguments_.config, &checkArguments_.config, &resignArguments_.config,
-        &pauseArguments_.config, &resumeArguments_.config, &historyArguments_.config, &jobsArguments_.config,
-        &jobsForgetArguments_.config, &storeSqlArguments_.config, &fenceRecoverArguments_.config}) {
+  for (std::string* to : {&runArguments_.config, &statusArguments_.config, &checkArguments_.config,
+                          &doctorArguments_.config, &resignArguments_.config, &pauseArguments_.config,
+                          &resumeArguments_.config, &historyArguments_.config, &jobsArguments_.config,
+                          &jobsForgetArguments_.config, &storeSqlArguments_.config, &fenceRecoverArguments_.config}) {
     *to = config_;
   }
   return {};

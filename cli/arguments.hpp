@@ -36,6 +36,12 @@ struct CheckArguments {
   bool effective{false};
 };
 
+struct DoctorArguments {
+  std::string config;
+  bool json{false};
+  bool write{false};
+};
+
 struct InitArguments {
   std::string file{"group.yaml"};  ///< "-": stdout
   std::string store{};             ///< empty: the first one
@@ -119,8 +125,8 @@ struct FenceRecoverArguments {
 };
 
 using Arguments =
-    std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments, PauseArguments,
-                 ResumeArguments, HistoryArguments, JobsArguments, JobsForgetArguments, LockArguments,
+    std::variant<RunArguments, StatusArguments, CheckArguments, DoctorArguments, InitArguments, ResignArguments,
+                 PauseArguments, ResumeArguments, HistoryArguments, JobsArguments, JobsForgetArguments, LockArguments,
                  StoreSqlArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was

@@ -6,7 +6,7 @@
 
 namespace tenure::cli {
 
-/// 80 to 86 are not used by sysexits.h (64-78), by timeout(1) (124, 125) or by shells (126 and up), so under `run
+/// 80 to 87 are not used by sysexits.h (64-78), by timeout(1) (124, 125) or by shells (126 and up), so under `run
 /// --once` they rarely have a meaning for the job as well.
 enum ExitCode : int {
   exitOk = 0,
@@ -19,6 +19,7 @@ enum ExitCode : int {
   exitNobody = 84,          ///< status, resign: nobody leads; resume: nothing is paused; lock show: nobody holds it
   exitNotYet = 85,          ///< resign, pause: the leader had not stepped down in time; lock: the time was over
   exitUnknown = 86,         ///< the time was over while a write was not answered; its outcome is not known
+  exitFaults = 87,          ///< doctor: something makes elections misbehave, or impossible
   exitNotExecutable = 126,  ///< run: COMMAND is there but cannot be executed
   exitNotFound = 127,       ///< run: COMMAND was not found
 };

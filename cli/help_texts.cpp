@@ -9,6 +9,7 @@ Usage: tenure COMMAND [OPTIONS]
 Commands:
   init      write a commented sample configuration file
   check     validate a configuration file, and reach its store
+  doctor    look for what would make an election misbehave here
   run       compete, and run a program while this copy leads
   lock      hold a lock while a command runs, or from one command to the next
   status    show who leads
@@ -153,6 +154,34 @@ Exit codes:
 
 Example:
   tenure check --config group.yaml --connect
+)";
+
+const char* const doctor = R"(tenure doctor - look for what would make an election misbehave here
+
+Usage: tenure doctor FILE [--write] [--json]
+
+Looks at the clocks, the store and how quickly it answers, the files and their
+rights, the limits and the versions, as this user, on this machine. Each finding
+is ok, a warning or a fault, with what to do. It takes some seconds.
+
+Nothing is written, unless --write is given.
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --write              make the store ready, as tenure check --connect does, and
+                       measure writes: renewals of the lease "tenure-doctor",
+                       which is removed afterwards. Its counter stays.
+  --json               one JSON object on one line, with stable keys
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    nothing worse than a warning
+  2    wrong arguments or configuration
+  87   a fault was found; also if the store cannot be reached
+
+Examples:
+  tenure doctor --config group.yaml --write
+  tenure doctor --config group.yaml --json | jq '.findings[] | select(.do)'
 )";
 
 const char* const init = R"(tenure init - write a commented sample configuration file

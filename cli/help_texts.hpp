@@ -7,6 +7,7 @@ extern const char* const program;
 extern const char* const run;
 extern const char* const status;
 extern const char* const check;
+extern const char* const doctor;
 extern const char* const init;
 extern const char* const resign;
 extern const char* const pause;

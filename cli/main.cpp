@@ -22,6 +22,7 @@ struct Dispatch {
   int operator()(const RunArguments& arguments) const { return runCommand(arguments, SignalState::takeOver()); }
   int operator()(const StatusArguments& arguments) const { return statusCommand(arguments); }
   int operator()(const CheckArguments& arguments) const { return checkCommand(arguments); }
+  int operator()(const DoctorArguments& arguments) const { return doctorCommand(arguments); }
   int operator()(const InitArguments& arguments) const { return initCommand(arguments); }
   int operator()(const ResignArguments& arguments) const { return resignCommand(arguments); }
   int operator()(const PauseArguments& arguments) const { return pauseCommand(arguments); }

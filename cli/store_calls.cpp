@@ -70,6 +70,12 @@ ListOutcome listNow(LeaseStore& store, const std::string& prefix) {
       listPatience);
 }
 
+WriteOutcome writeNow(LeaseStore& store, WriteRequest request) {
+  return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
+    store.write(std::move(request), options, std::move(handler));
+  });
+}
+
 WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version) {
   return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
     store.remove(key, version, options, std::move(handler));

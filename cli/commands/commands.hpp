@@ -11,6 +11,7 @@ namespace tenure::cli {
 [[nodiscard]] int runCommand(const RunArguments& arguments, const SignalState& signals);
 [[nodiscard]] int statusCommand(const StatusArguments& arguments);
 [[nodiscard]] int checkCommand(const CheckArguments& arguments);
+[[nodiscard]] int doctorCommand(const DoctorArguments& arguments);
 [[nodiscard]] int initCommand(const InitArguments& arguments);
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
 [[nodiscard]] int pauseCommand(const PauseArguments& arguments);

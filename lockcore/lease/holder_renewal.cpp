@@ -1,10 +1,10 @@
 // How a holder renews its lease, and how the answers change its right.
-#include <algorithm>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "holder.hpp"
+#include "renewal_time.hpp"
 
 namespace tenure {
 
@@ -24,8 +24,7 @@ NextRole Holder::advanceRenewal(const Instant& now) {
     renewalFailed(now, {ErrorClass::transient, noProgress()});
     return {};
   }
-  // Less than half of what is left, so that a request that hangs leaves time for another one.
-  const nanoseconds timeout = std::min<nanoseconds>(core_.options.timing.heartbeat(), rightLeft(now) / 2);
+  const nanoseconds timeout = renewalTimeout(core_.options.timing.heartbeat(), rightLeft(now));
   if (!doubts_.readBack && !term_.unanswered.mustLook()) return sendRenewal(now, timeout);
   core_.sendRead(now, timeout);
   return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "machine_core.hpp"
+#include "renewal_time.hpp"
 
 namespace tenure {
 
@@ -25,8 +26,7 @@ void Retry::hurry(const Instant& now) noexcept {
 void Retry::afterFailedRenewal(MachineCore& core, const Instant& now, const StoreError& error, nanoseconds rightLeft) {
   const nanoseconds heartbeat = core.options.timing.heartbeat();
   from_ = now;
-  const nanoseconds least = std::max<nanoseconds>(core.options.timing.heartbeat() / 16, leastRetry);
-  after_ = std::max(core.jittered(std::min(grown(heartbeat), rightLeft / 4)), least);
+  after_ = std::max(core.jittered(std::min(grown(heartbeat), rightLeft / 4)), leastRetryWait(heartbeat));
   // An error that only people can mend: ask about as often as candidates do, and a few times more before the end.
   if (!mayPass(error)) after_ = std::clamp(rightLeft / 2, heartbeat / 4, heartbeat);
 }

@@ -88,6 +88,17 @@ TEST_F(CliEtcdTest, CheckSaysThatThePasswordIsWrong) {
   EXPECT_EQ(refused.errors.find("not-this"), std::string::npos) << refused.errors;
 }
 
+TEST_F(CliEtcdTest, TheDoctorMeasuresAndTellsTheVersionOfTheServer) {
+  const EtcdCluster cluster{{"--members", "1", "--tls", "--users"}};
+  write(cluster, tlsKeys(cluster) + userKeys(cluster));
+  const Finished done = finish({"doctor", config(), "--write", "--json"});
+  for (const char* part : {R"("name":"store.reads","grade":"ok")", R"("name":"store.writes","grade":"ok")",
+                           R"("name":"clock.skew","grade":"ok")", R"("server_version":"etcd 3.)"}) {
+    EXPECT_NE(done.output.find(part), std::string::npos) << part << ": " << done.output << done.errors;
+  }
+  EXPECT_EQ(finish({"lock", "list", "--config", config()}).output.find("tenure-doctor"), std::string::npos);
+}
+
 /// Of a user that may only read elsewhere nothing is found out by a read.
 TEST_F(CliEtcdTest, CheckSaysThatTheRoleMayNotWriteThere) {
   const EtcdCluster cluster{{"--members", "1", "--users"}};

@@ -104,6 +104,17 @@ TEST_F(LockDynamoDbTest, OneLookOfRunAtATableThatIsNotThereMakesItAndWinsWithout
   EXPECT_EQ(once.errors.find("Z warn "), std::string::npos) << once.errors;
 }
 
+TEST_F(LockDynamoDbTest, TheDoctorComparesTheClocksAndMeasures) {
+  directory_.write("group.yaml", "group: g\ncandidate: { id: a }\nstore: { type: dynamodb, table: " + table_ +
+                                     ", endpoint: \"" + serverEndpoint() + "\" }\n");
+  const Finished done = runToEnd(tenure({"doctor", config(), "--write", "--json"}), as("a"), milliseconds{60'000});
+  for (const char* part : {R"("name":"store.reads","grade":"ok")", R"("name":"store.writes","grade":"ok")",
+                           R"("name":"clock.skew","grade":"ok")", R"("server_version":null)"}) {
+    EXPECT_NE(done.output.find(part), std::string::npos) << part << ": " << done.output << done.errors;
+  }
+  EXPECT_EQ(rawItem("tenure-doctor").find("ownerName"), std::string::npos) << "the record is gone";
+}
+
 /// Nobody listens there. So an answer shows that the server was not asked.
 TEST_F(GroupFixture, LockDataThatTheTableCanNeverTakeAreRefusedWholeBeforeAnyRequest) {
   const auto lock = [&](std::vector<std::string> words, const std::vector<std::string>& store) {

@@ -99,6 +99,20 @@ TEST_F(CliPostgresqlTest, CheckPrintsNoSqlForOtherTrouble) {
   EXPECT_NE(noRole.errors.find("28000"), std::string::npos) << noRole.errors;
 }
 
+TEST_F(CliPostgresqlTest, TheDoctorTellsOfRightsAndWritesOnlyWhenAsked) {
+  const Finished missing = finish({"doctor", config()});
+  EXPECT_EQ(missing.code, cli::exitFaults) << missing.output;
+  EXPECT_NE(missing.output.find("tenure store sql"), std::string::npos) << missing.output;
+  sqlAsOwner(missingSql());
+  const Finished done = finish({"doctor", config(), "--write", "--json"});
+  EXPECT_EQ(done.code, cli::exitOk) << done.output << done.errors;
+  EXPECT_NE(done.output.find(R"("name":"store.writes","grade":"ok")"), std::string::npos) << done.output;
+  EXPECT_EQ(finish({"lock", "list", "--config", config()}).output.find("tenure-doctor"), std::string::npos);
+  sqlAsOwner("REVOKE UPDATE ON " + name_ + ".tenure_lease FROM " + name_);
+  EXPECT_EQ(finish({"doctor", config()}).code, cli::exitOk) << "it may read";
+  EXPECT_EQ(finish({"doctor", config(), "--write"}).code, cli::exitFaults);
+}
+
 TEST_F(CliPostgresqlTest, StatusAndListNeedOnlyToRead) {
   sqlAsOwner(missingSql());
   ASSERT_EQ(finish({"lock", "acquire", "report", "--config", config(), "--lease", "1h"}).code, cli::exitOk);

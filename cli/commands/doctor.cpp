@@ -1,0 +1,85 @@
+// `tenure doctor`: gathers the facts, has them judged, and prints what was found.
+#include <poll.h>
+#include <stdexcept>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "cli/doctor/ask_server.hpp"
+#include "cli/doctor/judge.hpp"
+#include "cli/doctor/probe_store.hpp"
+#include "cli/doctor/read_clocks.hpp"
+#include "cli/doctor/read_files.hpp"
+#include "cli/doctor/read_limits.hpp"
+#include "cli/doctor/report_text.hpp"
+#include "cli/doctor/versions.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+#include "config/src/store_types.hpp"
+#include "config_file.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using namespace doctor;
+using std::chrono::milliseconds;
+
+/// By then two clocks that differ by a ppm are a microsecond apart, which is more than reading them takes.
+constexpr milliseconds clockSpan{1'000};
+
+/// What a candidate has open beside the connections to a server: files, sockets, pipes, timers.
+constexpr std::uint64_t descriptorsOfACandidate = 64, connectionsToAServer = 64;
+
+void waitUntil(const Instant& from, milliseconds span) {
+  for (;;) {
+    const auto left = span - elapsedForHolder(from, readClock());
+    if (left.count() <= 0) return;
+    poll(nullptr, 0, static_cast<int>(std::chrono::ceil<milliseconds>(left).count()));
+  }
+}
+
+LimitFacts limitsOf(const MachineTree& tree, const StoreFiles& files) {
+  LimitFacts limits = readLimits(tree);
+  limits.descriptorsNeeded = descriptorsOfACandidate + (files.hasServer ? connectionsToAServer : 0);
+  limits.hasSecrets = files.hasSecrets;
+  return limits;
+}
+
+/// A store that cannot even be made (a certificate that is missing) is a finding like others.
+StoreFacts probe(const GroupConfig& config, const ProbeOptions& options) {
+  try {
+    return probeStore(config, leaseOf(config), options);
+  } catch (const std::runtime_error& fault) {
+    return {.name = config::typeOf(config.store).name, .error = StoreError{ErrorClass::misconfigured, fault.what()}};
+  }
+}
+
+Facts gather(const DoctorArguments& arguments, const GroupConfig& config) {
+  const MachineTree tree;
+  const StoreFiles files = filesOf(config.store);
+  Facts facts{.file = arguments.config, .group = config.options.group, .lease = config.options.lease};
+  const ClockMark begun = markClocks();
+  facts.files = readFiles(arguments.config, files);  // before the store makes anything
+  facts.store = probe(config, {.writes = arguments.write});
+  facts.store.server = askServer(config.store);
+  facts.limits = limitsOf(tree, files);
+  facts.versions = versionsHere();
+  readMachine(tree, facts.clock);
+  facts.clock.kernel = readKernelClock();
+  waitUntil(begun.at, clockSpan);
+  compareClocks(begun, markClocks(), facts.clock);
+  return facts;
+}
+
+}  // namespace
+
+int doctorCommand(const DoctorArguments& arguments) {
+  const auto config = loadOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const Facts facts = gather(arguments, *config);
+  const Report report = judge(facts);
+  if (!say(arguments.json ? toJson(facts, report) : toText(facts, report, stdoutHasColours()))) return exitFailed;
+  return report.worst() == Grade::fault ? exitFaults : exitOk;
+}
+
+}  // namespace tenure::cli

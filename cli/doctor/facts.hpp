@@ -1,0 +1,159 @@
+// What `tenure doctor` knows of the machine and of the store when it judges. Plain data: whoever reads it does I/O,
+// whoever judges it does none. An optional that is empty was not shown by this system.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+#include "latency.hpp"
+
+namespace tenure::cli::doctor {
+
+/// The clock as the kernel disciplines it (adjtimex).
+struct KernelClock {
+  bool synchronised{false};
+  double correctionPpm{0};  ///< frequency and tick together; positive: the clock is made faster
+
+  friend bool operator==(const KernelClock&, const KernelClock&) = default;
+};
+
+struct ClockFacts {
+  std::chrono::nanoseconds span{0};  ///< how long the clocks were compared
+  double ratePpm{0};                 ///< MONOTONIC against RAW; positive: it was faster
+  std::chrono::nanoseconds wallStep{0};
+  std::chrono::nanoseconds suspended{0};  ///< since the machine was started
+  std::optional<KernelClock> kernel{};
+  std::optional<std::string> source{};
+  bool steadyTsc{false};  ///< the processor says that its TSC has a constant rate and never stops
+  std::optional<bool> isVirtual{};
+  std::string machine{};  ///< the maker's name for it; may be empty
+
+  friend bool operator==(const ClockFacts&, const ClockFacts&) = default;
+};
+
+/// What a server said when it was asked over HTTP.
+struct ServerFacts {
+  std::optional<std::chrono::seconds> skew{};  ///< its Date less this machine's wall clock
+  bool signs{false};                           ///< requests carry signatures with times
+  std::string version{};                       ///< empty: it does not tell
+  std::string whyNot{};                        ///< not empty: it could not be asked
+};
+
+struct StoreFacts {
+  std::string name{};  ///< as the store describes itself
+  std::string type{};
+  std::optional<StoreError> error{};  ///< of the first contact; then nothing else was tried
+  std::string schemaSql{};            ///< that mends the error; empty: none does
+  std::string tokens{};               ///< what is wrong with the lease's tokens; empty: nothing
+  Latencies reads{};
+  std::optional<Latencies> writes{};  ///< empty: not asked for
+  std::optional<StoreError> writeError{};
+  std::string leftBehind{};  ///< why the doctor's own record was not removed; empty: it was
+  std::optional<ServerFacts> server{};
+};
+
+/// A file or a directory of the configuration.
+struct FileFacts {
+  std::string what{};  ///< for people: "the configuration file", "store.passfile"
+  std::string path{};
+  std::string error{};    ///< why it cannot be looked at; empty: it can
+  unsigned mode{0};       ///< the permission bits and the sticky bit
+  bool accessible{true};  ///< this user may read it; a directory: may write to it
+};
+
+struct FileSystemFacts {
+  std::uint32_t type{0};  ///< as statfs(2) has it
+  bool readOnly{false};
+  std::uint64_t freeBytes{0};
+  std::optional<std::uint64_t> freeInodes{};  ///< empty: this file system has no fixed number
+};
+
+struct PlaceFacts {
+  FileFacts directory{};
+  std::optional<FileSystemFacts> system{};
+};
+
+struct FilesFacts {
+  FileFacts config{};
+  FileFacts configDirectory{};
+  std::vector<FileFacts> secrets{};
+  std::optional<PlaceFacts> place{};  ///< where the store keeps files on this machine; empty: nowhere
+};
+
+/// Empty numbers: unlimited.
+struct CpuQuota {
+  std::optional<std::chrono::microseconds> quota{};
+  std::chrono::microseconds period{100'000};
+  std::uint64_t periods{0};
+  std::uint64_t throttled{0};  ///< periods in which it was stopped
+  std::chrono::microseconds throttledTime{0};
+
+  friend bool operator==(const CpuQuota&, const CpuQuota&) = default;
+};
+
+struct MemoryLimit {
+  std::optional<std::uint64_t> most{};
+  std::uint64_t used{0};
+  std::uint64_t kills{0};
+
+  friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
+};
+
+/// Shares of the last minute in percent.
+struct Pressure {
+  double cpuSome{0};
+  double memoryFull{0};
+  double ioFull{0};
+
+  friend bool operator==(const Pressure&, const Pressure&) = default;
+};
+
+struct Room {
+  std::string limit{};  ///< for people: `ulimit -u`, `pids.max`
+  std::uint64_t most{0};
+  std::uint64_t used{0};
+
+  friend bool operator==(const Room&, const Room&) = default;
+};
+
+struct LimitFacts {
+  std::optional<std::uint64_t> descriptors{};  ///< the soft limit
+  std::uint64_t descriptorsNeeded{0};
+  std::vector<Room> processes{};  ///< each limit that there is
+  std::optional<std::uint64_t> coreBytes{};
+  std::string corePattern{};
+  bool hasSecrets{false};
+  std::optional<CpuQuota> cpu{};
+  std::optional<MemoryLimit> memory{};
+  std::optional<Pressure> pressure{};
+  std::optional<int> nice{};
+  std::optional<int> policy{};  ///< as in sched.h
+
+  friend bool operator==(const LimitFacts&, const LimitFacts&) = default;
+};
+
+struct Version {
+  std::string name;
+  std::string version;
+
+  friend bool operator==(const Version&, const Version&) = default;
+};
+
+struct Facts {
+  std::string file{};
+  std::string group{};
+  LeaseOptions lease{};
+  ClockFacts clock{};
+  StoreFacts store{};
+  FilesFacts files{};
+  LimitFacts limits{};
+  std::vector<Version> versions{};
+};
+
+}  // namespace tenure::cli::doctor

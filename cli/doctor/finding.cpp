@@ -1,0 +1,102 @@
+#include "finding.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::cli::doctor {
+
+std::string_view toString(Grade grade) noexcept {
+  switch (grade) {
+    case Grade::ok:
+      return "ok";
+    case Grade::warning:
+      return "warning";
+    case Grade::fault:
+      return "fault";
+  }
+  return "invalid";
+}
+
+const std::vector<Check>& checks() {
+  static const std::vector<Check> all{
+      {"clock.rate", "CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW, for a second or more",
+       "they differ by more than 500 ppm: a time daemon slews the clock", ""},
+      {"clock.guard", "the rates that `lease.guard` covers, and the correction that the kernel applies to this clock",
+       "less than 500 ppm are covered, to which the kernel limits corrections of the frequency",
+       "the correction of a clock that a time daemon keeps is more than the guard covers"},
+      {"clock.step", "the wall clock against CLOCK_MONOTONIC, in the same time", "somebody set the wall clock", ""},
+      {"clock.synchronised", "whether a time daemon keeps the kernel's clock (adjtimex)", "none does", ""},
+      {"clock.suspend", "how long this machine has slept since it was started", "more than a second", ""},
+      {"clock.source", "the kernel's clock source", "a slow one, or the kernel gave the TSC up as unstable",
+       "`jiffies`"},
+      {"clock.machine", "whether this is a virtual machine, which may be frozen, migrated and put back", "", ""},
+      {"clock.skew", "the wall clock against the Date of the store's server",
+       "more than a minute where requests are signed (DynamoDB), else more than five minutes",
+       "more than five minutes where requests are signed"},
+      {"store.answer",
+       "a read of the lease; with `--write` the store is made ready first, as `tenure check --connect` does", "",
+       "the store cannot be reached, refuses, or lacks a right"},
+      {"store.tokens", "the fencing counter beside the record", "they disagree", ""},
+      {"store.reads", "how long reads take, and the shortest lease that they would bear",
+       "the slowest read would not fit after a renewal that was lost, or some reads failed",
+       "one read in a hundred would not fit"},
+      {"store.writes", "the same for renewals of a lease of the doctor's own; only with `--write`",
+       "as for reads, or the record could not be removed", "as for reads, or no write was possible"},
+      {"files.config", "who may write to the configuration file", "the group may, or the directory is open to others",
+       "others may"},
+      {"files.secrets", "who may read files with passwords, keys and tokens that the configuration names",
+       "the group may read a key or a password", "others may, or this user may not"},
+      {"files.directory", "the directory of the database or of the liveness files",
+       "others may write to it, but not remove what is not theirs (sticky)",
+       "it is missing, this user may not write to it, or others may remove files"},
+      {"files.system", "the file system under it", "memory only (tmpfs), or a container's own layer (overlay)",
+       "a network file system, or mounted read-only"},
+      {"files.space", "free space and inodes there", "less than 64 MiB, or less than 1000 inodes",
+       "less than 4 MiB, or no inode"},
+      {"limits.descriptors", "the limit of open files against what a candidate needs", "little is left for a job",
+       "less than a candidate needs"},
+      {"limits.processes", "the limits of processes and threads (`ulimit -u`, `pids.max`) and how many there are",
+       "room for fewer than 64 more", "room for fewer than 16 more"},
+      {"limits.core_dumps", "whether a crash writes the memory, and so passwords and keys, to a file",
+       "it does, and the store has secrets", ""},
+      {"limits.cpu_quota", "the cgroup's quota of processor time, and how often it stopped this cgroup",
+       "a twentieth of a processor or less, or it stopped in more than 5 % of its periods",
+       "a period is longer than the time in which a renewal must be done"},
+      {"limits.memory", "the cgroup's limit of memory", "less than 64 MiB are left, or something was killed for it",
+       "less than 16 MiB are left"},
+      {"limits.pressure", "how long tasks wait for processor, memory and disk (/proc/pressure)",
+       "in the last minute more than 50 % for a processor, 10 % for memory, or 30 % for disks", ""},
+      {"limits.priority", "nice value and scheduling policy",
+       "a nice value above 0, or a policy for batch or idle work", ""},
+      {"versions.libraries", "tenure and the libraries that it uses", "", ""},
+      {"versions.server", "the store's server, where it tells its version", "", ""},
+  };
+  return all;
+}
+
+void Report::ok(std::string name, std::string says, std::string toDo) {
+  findings_.push_back({std::move(name), Grade::ok, std::move(says), std::move(toDo)});
+}
+
+void Report::warning(std::string name, std::string says, std::string toDo) {
+  findings_.push_back({std::move(name), Grade::warning, std::move(says), std::move(toDo)});
+}
+
+void Report::fault(std::string name, std::string says, std::string toDo) {
+  findings_.push_back({std::move(name), Grade::fault, std::move(says), std::move(toDo)});
+}
+
+void Report::notLookedAt(std::string name, std::string why) { missing_.push_back({std::move(name), std::move(why)}); }
+
+Grade Report::worst() const noexcept {
+  Grade worst = Grade::ok;
+  for (const Finding& finding : findings_) worst = std::max(worst, finding.grade);
+  return worst;
+}
+
+std::size_t Report::count(Grade grade) const noexcept {
+  return static_cast<std::size_t>(std::count_if(findings_.begin(), findings_.end(),
+                                                [&](const Finding& finding) { return finding.grade == grade; }));
+}
+
+}  // namespace tenure::cli::doctor

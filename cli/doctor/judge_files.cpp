@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "judge.hpp"
+#include "lockcore/runtime/network_file_system.hpp"
+
+namespace tenure::cli::doctor {
+namespace {
+
+constexpr unsigned othersWrite = 0002, groupWrites = 0020, sticky = 01000, othersRead = 0004, groupReads = 0040;
+constexpr std::uint64_t mebibyte = 1U << 20U;
+
+bool has(const FileFacts& file, unsigned bit) noexcept { return (file.mode & bit) != 0; }
+bool othersMayReplace(const FileFacts& directory) noexcept {
+  return has(directory, othersWrite) && !has(directory, sticky);
+}
+
+void judgeConfig(const FileFacts& file, const FileFacts& directory, Report& report) {
+  if (has(file, othersWrite)) {
+    return report.fault("files.config", file.path + " may be written by every user of this machine.",
+                        "chmod o-w " + file.path);
+  }
+  if (othersMayReplace(directory)) {
+    return report.warning("files.config", directory.path + ", where the configuration file is, is open to every user.",
+                          "chmod o-w " + directory.path);
+  }
+  if (has(file, groupWrites)) {
+    return report.warning("files.config", file.path + " may be written by its group.",
+                          "If not all of the group may choose the store and the candidates: chmod g-w " + file.path);
+  }
+  report.ok("files.config", file.path + " may be written by its owner alone.");
+}
+
+/// The worst of the files decides; each that is not right is named.
+void judgeSecrets(const std::vector<FileFacts>& secrets, Report& report) {
+  Grade worst = Grade::ok;
+  std::string says, toDo;
+  const auto add = [&](Grade grade, const std::string& sentence, const std::string& remedy) {
+    worst = std::max(worst, grade);
+    says += (says.empty() ? "" : " ") + sentence;
+    toDo += (toDo.empty() ? "" : "; ") + remedy;
+  };
+  for (const FileFacts& file : secrets) {
+    const std::string name = fmt::format("{} ({})", file.path, file.what);
+    if (!file.error.empty()) {
+      add(Grade::fault, fmt::format("{} cannot be looked at: {}.", name, file.error), "give the right path");
+    } else if (!file.accessible) {
+      add(Grade::fault, name + " may not be read by this user.", "chown it to the user that runs the candidate");
+    } else if (has(file, othersRead)) {
+      add(Grade::fault, name + " may be read by every user of this machine.", "chmod 600 " + file.path);
+    } else if (has(file, groupReads)) {
+      add(Grade::warning, name + " may be read by its group.", "chmod 600 " + file.path);
+    }
+  }
+  if (worst == Grade::fault) return report.fault("files.secrets", says, toDo);
+  if (worst == Grade::warning) return report.warning("files.secrets", says, toDo);
+  report.ok("files.secrets", fmt::format("{} with secrets may be read by the owner alone.",
+                                         secrets.size() == 1 ? secrets.front().path : "The files"));
+}
+
+void judgeDirectory(const FileFacts& directory, Report& report) {
+  const std::string name = fmt::format("{} ({})", directory.path, directory.what);
+  if (!directory.error.empty()) {
+    return report.fault("files.directory", fmt::format("{} cannot be looked at: {}.", name, directory.error),
+                        "Create it, for the user that runs the candidates.");
+  }
+  if (!directory.accessible) {
+    return report.fault("files.directory", name + " may not be written by this user.",
+                        "Make it writable for the user that runs the candidates, and run the doctor as that user.");
+  }
+  if (othersMayReplace(directory)) {
+    return report.fault("files.directory", name + " is open to every user, who may remove its files under a leader.",
+                        "chmod o-w " + directory.path);
+  }
+  if (has(directory, othersWrite)) {
+    return report.warning("files.directory",
+                          name + " is open to every user; they may make files there before this store does.",
+                          "Use a directory of the candidates' own, such as one below /var/lib.");
+  }
+  report.ok("files.directory", name + " may be written by this user, and not by everybody.");
+}
+
+const char* localName(std::uint32_t type) noexcept {
+  switch (type) {
+    case 0xEF53:
+      return "ext4";
+    case 0x58465342:
+      return "XFS";
+    case 0x9123683E:
+      return "Btrfs";
+    case 0x2FC12FC1:
+      return "ZFS";
+    default:
+      return "a local file system";
+  }
+}
+
+void judgeSystem(const std::string& path, const FileSystemFacts& system, Report& report) {
+  constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6, overlay = 0x794C7630;
+  if (const auto network = detail::networkFileSystem(system.type)) {
+    return report.fault("files.system",
+                        fmt::format("{} is on {}, where neither locks nor SQLite can be relied on.", path, *network),
+                        "Use a local disk, or a store for many machines.");
+  }
+  if (system.readOnly) {
+    return report.fault("files.system", path + " is mounted read-only.",
+                        "Mount it writable; after an error of the disk, look at the kernel's log first.");
+  }
+  if (system.type == overlay) {
+    return report.warning("files.system",
+                          path +
+                              " is in a container's own layer (overlay): other containers do not see it, and it goes "
+                              "with the container. Each container would elect a leader of its own.",
+                          "Mount a volume there that all candidates of this machine share.");
+  }
+  if (system.type == tmpfs || system.type == ramfs) {
+    return report.warning("files.system",
+                          path +
+                              " is in memory (tmpfs): after a restart of the machine the fencing tokens start again, "
+                              "and resources that remember higher ones refuse every leader.",
+                          "Use a directory on a disk.");
+  }
+  report.ok("files.system", fmt::format("{} is on {}.", path, localName(system.type)));
+}
+
+void judgeSpace(const std::string& path, const FileSystemFacts& system, Report& report) {
+  constexpr std::uint64_t fewBytes = 64 * mebibyte, noBytes = 4 * mebibyte, fewInodes = 1'000;
+  const bool inodesGone = system.freeInodes == 0U;
+  const std::string says =
+      fmt::format("{} has {} MiB free{}", path, system.freeBytes / mebibyte,
+                  system.freeInodes ? fmt::format(" and {} inodes", *system.freeInodes) : std::string{});
+  const std::string toDo = "Free some space: a renewal that cannot be written ends leadership.";
+  if (system.freeBytes < noBytes || inodesGone) return report.fault("files.space", says + ".", toDo);
+  if (system.freeBytes < fewBytes || system.freeInodes.value_or(fewInodes) < fewInodes) {
+    return report.warning("files.space", says + ".", toDo);
+  }
+  report.ok("files.space", says + ".");
+}
+
+}  // namespace
+
+void judgeFiles(const FilesFacts& files, Report& report) {
+  judgeConfig(files.config, files.configDirectory, report);
+  if (!files.secrets.empty()) judgeSecrets(files.secrets, report);
+  if (!files.place) return;
+  const FileFacts& directory = files.place->directory;
+  judgeDirectory(directory, report);
+  if (const auto& system = files.place->system) {
+    judgeSystem(directory.path, *system, report);
+    judgeSpace(directory.path, *system, report);
+    return;
+  }
+  for (const char* name : {"files.system", "files.space"}) report.notLookedAt(name, "see files.directory");
+}
+
+}  // namespace tenure::cli::doctor

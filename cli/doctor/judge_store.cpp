@@ -1,0 +1,102 @@
+#include <string>
+
+#include <fmt/format.h>
+
+#include "config/src/duration.hpp"
+#include "judge.hpp"
+#include "latency_text.hpp"
+
+namespace tenure::cli::doctor {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+std::string withName(const StoreFacts& store, const std::string& text) {
+  return text.starts_with(store.name) ? text : store.name + ": " + text;
+}
+
+std::string remedyFor(const StoreFacts& store) {
+  if (!store.schemaSql.empty()) {
+    return "Let somebody who may create tables run what tenure store sql prints for this file.";
+  }
+  return store.error->permanent ? "Waiting does not mend it: change the configuration, or what it names."
+                                : "The sentence says what is wrong; docs/troubleshooting.md has more on each message.";
+}
+
+bool judgeAnswer(const StoreFacts& store, Report& report) {
+  if (!store.error) {
+    report.ok("store.answer", store.name + " answers" + (store.writes ? " and is ready." : "."));
+    return true;
+  }
+  report.fault("store.answer", withName(store, store.error->message) + ".", remedyFor(store));
+  return false;
+}
+
+/// What fits, and for how long. `what`: "reads", "writes".
+void judgeLatency(const char* what, const Latencies& latencies, const LeaseTiming& timing, Report& report) {
+  const std::string name = fmt::format("store.{}", what);
+  const auto summary = summaryOf(latencies);
+  if (!summary) {
+    return report.fault(name,
+                        fmt::format("None of {} {} was answered: {}.", latencies.failed, what, latencies.lastError),
+                        "See store.answer, and docs/troubleshooting.md for the message.");
+  }
+  const nanoseconds most = bearable(timing);
+  const auto shortest = shortestLease(summary->most);
+  std::string says = fmt::format("{} {}: half took up to {}, 99 % up to {}, the slowest {}", summary->count, what,
+                                 latencyText(summary->p50), latencyText(summary->p99), latencyText(summary->most));
+  if (shortest) says += fmt::format("; a lease of {} or longer bears that", durationText(*shortest));
+  says += fmt::format(". This lease of {} bears {}.", durationText(timing.duration()), latencyText(most));
+  const std::string longer =
+      shortest ? fmt::format("Make lease.duration longer than {}, or the store quicker.", durationText(*shortest))
+               : "Make the store quicker: no lease bears that.";
+  if (summary->p99 > most) return report.fault(name, says, longer);
+  if (summary->most > most) {
+    return report.warning(name, says, longer + " Run the doctor again when the machine and the store are under load.");
+  }
+  if (latencies.failed > 0) {
+    return report.warning(name, fmt::format("{} {} more failed: {}.", says, latencies.failed, latencies.lastError),
+                          "Find out why before the lease is shortened; docs/troubleshooting.md has the messages.");
+  }
+  report.ok(name, says);
+}
+
+void judgeWrites(const StoreFacts& store, const LeaseTiming& timing, Report& report) {
+  if (!store.writes) {
+    return report.notLookedAt("store.writes",
+                              "nothing was written; with --write the doctor renews a lease of its own and removes it");
+  }
+  if (store.writeError) {
+    return report.fault("store.writes", withName(store, store.writeError->message) + ".",
+                        "A candidate that may not write is never elected: give it the rights, see the store's page.");
+  }
+  if (!store.leftBehind.empty()) {
+    return report.warning("store.writes", "The doctor's record was not removed: " + store.leftBehind + ".",
+                          "Candidates need no such right. tenure lock prune removes the record.");
+  }
+  judgeLatency("writes", *store.writes, timing, report);
+}
+
+}  // namespace
+
+void judgeStore(const Facts& facts, Report& report) {
+  const StoreFacts& store = facts.store;
+  if (!judgeAnswer(store, report)) {
+    for (const char* name : {"store.tokens", "store.reads", "store.writes"}) {
+      report.notLookedAt(name, "the store did not answer");
+    }
+    return;
+  }
+  if (store.tokens.empty()) {
+    report.ok("store.tokens", "The record and its fencing counter agree.");
+  } else {
+    report.warning("store.tokens", store.tokens + ".",
+                   "Somebody changed one of them by hand or put an old copy back: docs/troubleshooting.md, Fencing.");
+  }
+  const LeaseTiming timing = LeaseTiming::from(facts.lease).value();
+  judgeLatency("reads", store.reads, timing, report);
+  judgeWrites(store, timing, report);
+}
+
+}  // namespace tenure::cli::doctor

@@ -1,0 +1,56 @@
+#include "read_files.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace tenure::cli::doctor {
+namespace {
+
+/// `access`: as faccessat(2) has it, for the effective user.
+FileFacts lookAt(std::string what, std::string path, int access) {
+  FileFacts facts{.what = std::move(what), .path = std::move(path)};
+  struct stat found {};
+  if (stat(facts.path.c_str(), &found) != 0) {
+    facts.error = std::generic_category().message(errno);
+    return facts;
+  }
+  facts.mode = found.st_mode & 07777U;
+  facts.accessible = faccessat(AT_FDCWD, facts.path.c_str(), access, AT_EACCESS) == 0;
+  return facts;
+}
+
+std::optional<FileSystemFacts> systemOf(const std::string& directory) {
+  struct statfs type {};
+  struct statvfs space {};
+  if (statfs(directory.c_str(), &type) != 0 || statvfs(directory.c_str(), &space) != 0) return std::nullopt;
+  FileSystemFacts facts;
+  facts.type = static_cast<std::uint32_t>(type.f_type);
+  facts.readOnly = (space.f_flag & ST_RDONLY) != 0;
+  facts.freeBytes = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
+  if (space.f_files > 0) facts.freeInodes = space.f_favail;
+  return facts;
+}
+
+}  // namespace
+
+FilesFacts readFiles(const std::string& config, const StoreFiles& store) {
+  FilesFacts facts;
+  const std::filesystem::path directory = std::filesystem::path{config}.parent_path();
+  facts.config = lookAt("the configuration file", config, R_OK);
+  facts.configDirectory = lookAt("its directory", directory.empty() ? "." : directory.string(), R_OK);
+  for (const NamedPath& secret : store.secrets) facts.secrets.push_back(lookAt(secret.what, secret.path, R_OK));
+  if (store.directoryKey.empty()) return facts;
+  PlaceFacts place{.directory = lookAt(store.directoryKey, store.directory, W_OK | X_OK)};
+  if (place.directory.error.empty()) place.system = systemOf(store.directory);
+  facts.place = std::move(place);
+  return facts;
+}
+
+}  // namespace tenure::cli::doctor
