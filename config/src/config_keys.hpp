@@ -13,7 +13,7 @@ struct ConfigKey {
   std::string kind;       ///< "text", "duration", "whole number", "true or false", "one of", "list"
   std::string allowed;    ///< "10ms to 24h"
   bool required{false};   ///< must be in every file (with a storeType: in every file with that store; of an
-                              ///< optional section: in every file with that section)
+                          ///< optional section: in every file with that section)
   std::string fallback;   ///< the default, as a value or in words ("a third of lease.duration"); empty if required
   std::string example;    ///< a value to show: the default where there is one
   std::string about;      ///< what it means, in sentences

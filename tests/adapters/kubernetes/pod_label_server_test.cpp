@@ -27,22 +27,20 @@ using Names = std::set<std::string>;
 
 constexpr Eventually eventually{20s, 0s};
 
-/// In a namespace of its own, with a service account, without which the server takes no pod.
+/// In a namespace of its own, with two pods of one group and one of another.
 class PodLabelServer : public testing::Test {
  protected:
   PodLabelServer() {
-    create("serviceaccounts", R"({"metadata":{"name":"default"}})");
     for (const char* name : {"a", "b"}) makePod(name, "first");
     makePod("c", "second");
   }
 
-  void create(const std::string& kind, const std::string& body) const {
-    const auto reply = hand_.ask("POST", "/api/v1/namespaces/" + namespace_ + "/" + kind, body);
-    if (reply.status != 201) throw std::runtime_error{reply.body};
-  }
   void makePod(const std::string& name, const std::string& app) const {
-    create("pods", R"({"metadata":{"name":")" + name + R"(","labels":{"app":")" + app +
-                       R"("}},"spec":{"automountServiceAccountToken":false,"containers":[{"name":"c","image":"i"}]}})");
+    const auto reply =
+        hand_.ask("POST", "/api/v1/namespaces/" + namespace_ + "/pods",
+                  R"({"metadata":{"name":")" + name + R"(","labels":{"app":")" + app +
+                      R"("}},"spec":{"automountServiceAccountToken":false,"containers":[{"name":"c","image":"i"}]}})");
+    if (reply.status != 201) throw std::runtime_error{reply.body};
   }
 
   [[nodiscard]] PodLabelOptions optionsOf(const std::string& pod, const std::string& app = "first") const {
