@@ -12,8 +12,8 @@ ElectorView ElectorImpl::view(const ElectorView& continues) {
   auto account = continues ? continues.parts()->account : std::make_shared<LeaseAccount>();
   driver_->countIn(account);
   view_ = ElectorView{std::make_shared<const ElectorView::Parts>(
-      ElectorView::Parts{group_.name(), candidate(), nameOfStore(*group_.store()), group_.timing().duration(), observes(),
-                         cell_, context_->clock, driver_, std::move(account), context_->mark})};
+      ElectorView::Parts{group_.name(), candidate(), nameOfStore(*group_.store()), group_.timing().duration(),
+                         observes(), cell_, context_->clock, driver_, std::move(account), context_->mark})};
   return view_;
 }
 

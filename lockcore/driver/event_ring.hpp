@@ -12,9 +12,9 @@
 
 namespace tenure {
 
-/// Keeps the last `Capacity` values. Each slot is a sequence lock without fences, as in TermSlots: words are stored with
-/// release and loaded with acquire, so a reader that sees a new word also sees at its second look that the slot was
-/// written.
+/// Keeps the last `Capacity` values. Each slot is a sequence lock without fences, as in TermSlots: words are stored
+/// with release and loaded with acquire, so a reader that sees a new word also sees at its second look that the slot
+/// was written.
 template <class Value, std::size_t Capacity>
 class EventRing {
   static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(std::uint64_t) == 0);

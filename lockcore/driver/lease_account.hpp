@@ -54,7 +54,9 @@ class LeaseAccount {
   static constexpr std::uint16_t noReason = 0xFFFF;
 
   /// There is one writer, so a plain load and store count right, and cost no locked instruction.
-  static void add(Counter& counter, std::uint64_t more = 1) noexcept { counter.store(counter.load(relaxed) + more, relaxed); }
+  static void add(Counter& counter, std::uint64_t more = 1) noexcept {
+    counter.store(counter.load(relaxed) + more, relaxed);
+  }
   void answered(const WriteOutcome& outcome, std::chrono::nanoseconds time) noexcept;
   void note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail);
 

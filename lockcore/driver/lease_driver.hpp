@@ -11,8 +11,8 @@
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
-#include "lockcore/lease/lease_machine.hpp"
 #include "lease_account.hpp"
+#include "lockcore/lease/lease_machine.hpp"
 #include "term_cell.hpp"
 
 namespace tenure {

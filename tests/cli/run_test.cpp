@@ -70,7 +70,9 @@ TEST_F(RunTest, LogsForProgramsAreOneJsonObjectALine) {
     const bool isOfGroup = line.find(",\"group\":\"test-group\",") != std::string::npos;
     EXPECT_TRUE(isOfGroup || line.find("\"event\":\"message\"") != std::string::npos) << line;
   }
-  EXPECT_EQ(events, "candidate_started leader_changed elected job_started job_ended revoked leader_changed candidate_stopped ") << done.errors;
+  EXPECT_EQ(events,
+            "candidate_started leader_changed elected job_started job_ended revoked leader_changed candidate_stopped ")
+      << done.errors;
   EXPECT_NE(done.errors.find(",\"exit_code\":7,"), std::string::npos) << done.errors;
 }
 

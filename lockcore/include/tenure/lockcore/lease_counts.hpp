@@ -29,15 +29,16 @@ inline constexpr std::size_t renewalOutcomes = 4;
 inline constexpr std::size_t revokeReasons = 7;
 
 /// Upper bounds of the histogram's buckets, in milliseconds. Times beyond the last are in one more bucket.
-inline constexpr std::array<std::int64_t, 12> renewalTimeBounds{1, 2, 5, 10, 25, 50, 100, 250, 500, 1'000, 2'500, 5'000};
+inline constexpr std::array<std::int64_t, 12> renewalTimeBounds{1,   2,   5,   10,    25,    50,
+                                                                100, 250, 500, 1'000, 2'500, 5'000};
 
 /// Every number only rises, for as long as the process lives.
 struct LeaseCounts {
-  std::uint64_t terms{0};                                     ///< won
-  std::array<std::uint64_t, revokeReasons> revocations{};     ///< by RevokeReason
-  std::array<std::uint64_t, renewalOutcomes> renewals{};      ///< by RenewalOutcome
-  std::uint64_t doubts{0};                                    ///< begun
-  std::uint64_t refusals{0};                                  ///< Leadership::reportStaleToken
+  std::uint64_t terms{0};                                  ///< won
+  std::array<std::uint64_t, revokeReasons> revocations{};  ///< by RevokeReason
+  std::array<std::uint64_t, renewalOutcomes> renewals{};   ///< by RenewalOutcome
+  std::uint64_t doubts{0};                                 ///< begun
+  std::uint64_t refusals{0};                               ///< Leadership::reportStaleToken
   /// Renewals that were answered, by the time from sending to answer; not cumulative.
   std::array<std::uint64_t, renewalTimeBounds.size() + 1> renewalTimes{};
   std::chrono::nanoseconds renewalTimeSum{0};
