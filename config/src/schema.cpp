@@ -139,8 +139,8 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
 Codec<std::string> listenCodec() {
   Codec<std::string> codec = textCodec("ADDRESS:PORT such as \"127.0.0.1:9200\", unix:/PATH of a socket, or off");
   codec.parse = [parse = codec.parse](std::string_view text) -> boost::system::result<std::string, ValueFault> {
-    if (text == "off") return std::string{};
-    return parse(text);
+    using Parsed = boost::system::result<std::string, ValueFault>;
+    return text == "off" ? Parsed{boost::system::in_place_value} : parse(text);
   };
   codec.write = [](const std::string& value) { return value.empty() ? "off" : yamlScalar(value); };
   return codec;

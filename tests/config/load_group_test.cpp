@@ -33,6 +33,7 @@ candidate: { id: web-1, priority: 7 }
 lease: { duration: 12s, heartbeat: 3s, guard: 20ms, stop_margin: 1.5s, drain_timeout: 1m, progress_timeout: 30s }
 store: { type: sqlite, path: ./billing.db, death_notice: false }
 on_lost: terminate
+http: { listen: "[::1]:9200" }
 log: { level: debug }
 )");
   GroupConfig expected;
@@ -41,6 +42,7 @@ log: { level: debug }
   expected.options.lease = {12s, 3s, 20ms, 1500ms, 60s, 30s};
   expected.options.onLost = OnLost::terminate;
   expected.store = SqliteStoreOptions{"./billing.db", false};
+  expected.httpListen = "[::1]:9200";
   expected.logLevel = LogLevel::debug;
   EXPECT_EQ(config, expected);
 }
@@ -113,7 +115,7 @@ TEST(LoadGroup, VariableThatIsNotTextIsRefusedWithThePlace) {
 TEST(LoadGroup, FaultsComeInTheOrderOfTheFile) {
   EXPECT_EQ(messagesOf("zeta: 1\nstore: { path: '', type: sqlite }\nlease: { guard: 1, duration: 2 }\ngroup: ''\n"),
             "group.yaml:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, "
-            "on_lost, log and jobs\n"
+            "on_lost, http, log and jobs\n"
             "group.yaml:2:16: store.path: is empty; allowed is the path of a file\n"
             "group.yaml:3:17: lease.guard: \"1\" has no unit; give one, such as 1ms or 1s; allowed is 0s to 12h\n"
             "group.yaml:3:30: lease.duration: \"2\" has no unit; give one, such as 2ms or 2s; allowed is 100ms to 24h\n"
@@ -226,7 +228,7 @@ TEST(LoadGroup, ValueThrowsWithAllFaults) {
   } catch (const std::runtime_error& e) {
     EXPECT_STREQ(e.what(),
                  "text:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, "
-                 "on_lost, log and jobs\n"
+                 "on_lost, http, log and jobs\n"
                  "text:1:1: group: is missing; give it, such as group: billing-scheduler\n"
                  "text:1:1: store: is missing; give it, such as store: { type: sqlite, path: ./tenure.db }");
   }
