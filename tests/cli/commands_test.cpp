@@ -310,9 +310,10 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
                          ::testing::Values("program", "run", "status", "check", "doctor", "init", "resign", "pause",
-                                           "resume", "jobs", "jobs forget", "lock", "lock acquire", "lock renew",
-                                           "lock release", "lock hold", "lock show", "lock list", "lock prune", "store",
-                                           "store sql", "fence", "fence install-sql", "fence proxy", "fence recover"),
+                                           "resume", "history", "jobs", "jobs forget", "lock", "lock acquire",
+                                           "lock renew", "lock release", "lock hold", "lock show", "lock list",
+                                           "lock prune", "store", "store sql", "fence", "fence install-sql",
+                                           "fence proxy", "fence recover"),
                          [](const auto& instance) { return nameOf(instance.param); });
 
 }  // namespace

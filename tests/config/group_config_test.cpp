@@ -21,6 +21,7 @@ GroupConfig full() {
   config.store = SqliteStoreOptions{"/var/lib/a b/$x.db", false};
   config.logLevel = LogLevel::off;
   config.logFormat = LogFormat::logfmt;
+  config.httpListen = "127.0.0.1:9200";
   return config;
 }
 
@@ -167,6 +168,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logLevel = LogLevel::info; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logFormat = LogFormat::text; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.routing.pod = "a"; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.httpListen = "unix:/x"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
 }
 

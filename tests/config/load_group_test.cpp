@@ -33,6 +33,7 @@ candidate: { id: web-1, priority: 7 }
 lease: { duration: 12s, heartbeat: 3s, guard: 20ms, stop_margin: 1.5s, drain_timeout: 1m, progress_timeout: 30s }
 store: { type: sqlite, path: ./billing.db, death_notice: false }
 on_lost: terminate
+http: { listen: "[::1]:9200" }
 log: { level: debug, format: json }
 )");
   GroupConfig expected;
@@ -41,6 +42,7 @@ log: { level: debug, format: json }
   expected.options.lease = {12s, 3s, 20ms, 1500ms, 60s, 30s};
   expected.options.onLost = OnLost::terminate;
   expected.store = SqliteStoreOptions{"./billing.db", false};
+  expected.httpListen = "[::1]:9200";
   expected.logLevel = LogLevel::debug;
   expected.logFormat = LogFormat::json;
   EXPECT_EQ(config, expected);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/ops/http_listener.hpp>
 
 #include "io.hpp"
@@ -99,14 +100,19 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     for (;;) {
       const auto [error] = co_await listening.async_wait(Descriptor::wait_read, quietly);
       if (error) co_return;
-      UniqueFd client = socket_.accept();
-      if (client) {
-        tryToServe(std::move(client));
-      } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-        Timer pause{io_.get_executor(), std::chrono::milliseconds{50}};  // no descriptors are left
-        co_await pause.async_wait(quietly);
-      }
+      if (acceptOne()) continue;
+      Timer pause{io_.get_executor(), std::chrono::milliseconds{20}};
+      co_await pause.async_wait(quietly);
     }
+  }
+
+  /// False: not now, because there is no room or no descriptor; the client waits in the system's queue.
+  bool acceptOne() {
+    if (sessions_.size() >= most_ && !makeRoom()) return false;
+    UniqueFd client = socket_.accept();
+    if (!client) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    tryToServe(std::move(client));
+    return true;
   }
 
   /// Where there is no memory, the connection is lost, and others may be served later.
@@ -119,7 +125,6 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void serve(UniqueFd client) {
-    if (sessions_.size() >= most_ && !makeRoom()) return;
     Socket socket{io_.get_executor()};
     error_code error;
     socket.assign(Protocol{socket_.family(), 0}, client.get(), error);
@@ -130,14 +135,16 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr&) { sessions_.erase(session); });
   }
 
-  /// Closes the connection that has waited longest for a request to be complete. It leaves the table a little later.
+  /// Closes the connection that has waited longest for a request to be complete. Each gets some time, so that those who
+  /// connect all the time do not drive away those who ask.
   bool makeRoom() {
+    constexpr std::chrono::milliseconds grace{200};
     std::shared_ptr<RequestSession> longest;
     for (const auto& session : sessions_) {
-      if (session->waitsSince() == 0) continue;
-      if (!longest || session->waitsSince() < longest->waitsSince()) longest = session;
+      if (!session->waitsSince()) continue;
+      if (!longest || session->waitsSince()->boottime < longest->waitsSince()->boottime) longest = session;
     }
-    if (!longest) return false;
+    if (!longest || elapsedForHolder(*longest->waitsSince(), readClock()) < grace) return false;
     longest->end();
     sessions_.erase(longest);
     return true;

@@ -27,11 +27,6 @@ int statusOf(const error_code& error) {
   return ofRequest && error != http::error::end_of_stream && error != http::error::partial_message ? 400 : 0;
 }
 
-std::uint64_t nextWait() noexcept {
-  static thread_local std::uint64_t last = 0;
-  return ++last;
-}
-
 }  // namespace
 
 Task<void> RequestSession::run() {
@@ -63,7 +58,7 @@ void RequestSession::limit(std::chrono::milliseconds time) {
 }
 
 Task<bool> RequestSession::awaitFirstByte() {
-  waitsSince_ = nextWait();
+  waitsSince_ = readClock();
   if (buffer_.size() > 0) co_return true;
   limit(served_ ? options_.idleTime : options_.requestTime);
   const auto [error, bytes] = co_await socket_.async_read_some(buffer_.prepare(4096), quietly);
@@ -77,7 +72,7 @@ Task<bool> RequestSession::serveOne() {
   parser.header_limit(static_cast<std::uint32_t>(headerBytes));
   parser.body_limit(0);
   const auto [error, bytes] = co_await http::async_read_header(socket_, buffer_, parser, quietly);
-  waitsSince_ = 0;
+  waitsSince_.reset();
   const bool late = timedOut_ && error == asio::error::operation_aborted;
   int wrong = late ? 408 : error ? statusOf(error) : 0;
   if (error && wrong == 0) co_return false;

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/ops/http_listener.hpp>
 
 #include "answers.hpp"
@@ -14,17 +15,17 @@ namespace tenure::ops {
 
 class RequestSession : public std::enable_shared_from_this<RequestSession> {
  public:
-  /// The rest of an answer that is too large for it is not sent: the parser refuses larger headers with 431.
+  /// The most bytes of a request's header.
   static constexpr std::size_t headerBytes = 8U << 10U;
 
-  /// `options` and `electors` must outlive the session. `number` rises from session to session.
+  /// `options` and `electors` must outlive the session.
   RequestSession(Socket socket, const ListenerOptions& options, WatchedElectors& electors)
       : socket_{std::move(socket)}, options_{options}, electors_{electors}, timer_{socket_.get_executor()} {}
 
   [[nodiscard]] Task<void> run();
 
-  /// Rises each time that this session begins to wait for a request, over all sessions; 0: it answers one just now.
-  [[nodiscard]] std::uint64_t waitsSince() const noexcept { return waitsSince_; }
+  /// Since when it waits for a request to be complete; empty: it answers one just now.
+  [[nodiscard]] const std::optional<Instant>& waitsSince() const noexcept { return waitsSince_; }
   /// Ends it, whatever it does.
   void end() noexcept;
 
@@ -43,7 +44,7 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   std::uint64_t timerTurn_{0};
   bool timedOut_{false};
   bool served_{false};
-  std::uint64_t waitsSince_{0};
+  std::optional<Instant> waitsSince_{readClock()};
   beast::flat_buffer buffer_{2 * headerBytes};
 };
 
