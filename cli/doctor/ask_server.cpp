@@ -8,50 +8,44 @@
 #include <utility>
 #include <variant>
 
-#ifdef TENURE_HAS_NET
 #include <tenure/config/kubeconfig.hpp>
 #include <tenure/lockcore/clock.hpp>
 
+#ifdef TENURE_HAS_NET
 #include "lockcore/net/http_client.hpp"
 #include "server_reply.hpp"
+#endif
 #ifdef TENURE_HAS_AWS
 #include "lockcore/aws/service_access.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
 #include "lockcore/stores/kubernetes/src/link/pod.hpp"
 #endif
+#ifdef TENURE_HAS_STORE_POSTGRESQL
+#include "lockcore/stores/postgresql/src/link/server_account.hpp"
 #endif
 
 namespace tenure::cli::doctor {
-
-#ifndef TENURE_HAS_NET
-
-std::optional<ServerFacts> askServer(const StoreConfig&) { return std::nullopt; }
-
-#else
-
 namespace {
+
+using std::chrono::milliseconds;
+
+/// The wall clock in the middle of a call.
+milliseconds middleOf(std::int64_t sent) { return milliseconds{(sent + wallClockMillisForDisplay()) / 2}; }
+
+#ifdef TENURE_HAS_NET
 
 constexpr std::chrono::seconds serverPatience{5};
 
-struct Question {
-  std::shared_ptr<net::HttpClient> client{};
-  net::Url url{};
-  bool signs{false};
-};
-
-ServerFacts answerTo(const Question& question) {
+ServerFacts overHttp(net::HttpClient& client, const net::Url& url) {
   const auto promise = std::make_shared<std::promise<net::HttpOutcome>>();
   auto future = promise->get_future();
   const std::int64_t sent = wallClockMillisForDisplay();
-  question.client->send(question.url.origin, {.method = "GET", .target = question.url.target}, serverPatience,
-                        [promise](net::HttpOutcome outcome) { promise->set_value(std::move(outcome)); });
+  client.send(url.origin, {.method = "GET", .target = url.target}, serverPatience,
+              [promise](net::HttpOutcome outcome) { promise->set_value(std::move(outcome)); });
   const net::HttpOutcome outcome = future.get();
-  if (outcome.has_error()) return {.signs = question.signs, .whyNot = outcome.error().message};
-  const std::int64_t middle = (sent + wallClockMillisForDisplay()) / 2;
-  ServerFacts facts = factsIn(*outcome, std::chrono::milliseconds{middle});
-  facts.signs = question.signs;
-  return facts;
+  if (outcome.has_error()) return {.whyNot = outcome.error().message};
+  return factsIn(*outcome, middleOf(sent));
 }
 
 net::Url below(const std::string& server, const std::string& path) {
@@ -61,44 +55,63 @@ net::Url below(const std::string& server, const std::string& path) {
   return url;
 }
 
+#endif
+
 /// Each throws std::exception where there is nobody to ask.
-struct QuestionFor {
-  std::optional<Question> operator()(const EtcdStoreOptions& options) const {
-    return Question{
-        net::HttpClient::make(
-            {.caFile = options.caFile, .certificate = options.certificate, .key = options.key, .proxy = {}}),
-        below(options.endpoints.front(), "/version")};
+struct Ask {
+#ifdef TENURE_HAS_NET
+  /// The first member that answers.
+  std::optional<ServerFacts> operator()(const EtcdStoreOptions& options) const {
+    const auto client =
+        net::HttpClient::make({.caFile = options.caFile, .certificate = options.certificate, .key = options.key});
+    ServerFacts facts;
+    for (const std::string& endpoint : options.endpoints) {
+      facts = overHttp(*client, below(endpoint, "/version"));
+      if (facts.whyNot.empty()) break;
+    }
+    return facts;
   }
+#endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
-  std::optional<Question> operator()(const KubernetesConfig& config) const {
+  std::optional<ServerFacts> operator()(const KubernetesConfig& config) const {
     KubernetesStoreOptions given = config;
     if (!config.kubeconfig.empty()) given = kubernetesOptionsFrom(config.kubeconfig, config.context, given).value();
     const KubernetesStoreOptions options = kubernetes_store::completed(given, kubernetes_store::ofProcess).value();
-    return Question{net::HttpClient::make({.caFile = options.caFile,
-                                           .certificate = options.certificate,
-                                           .key = options.key,
-                                           .caText = options.caCertificates,
-                                           .certificateText = options.certificateText,
-                                           .keyText = options.keyText,
-                                           .proxy = {}}),
-                    below(options.server, "/version")};
+    const auto client = net::HttpClient::make({.caFile = options.caFile,
+                                               .certificate = options.certificate,
+                                               .key = options.key,
+                                               .caText = options.caCertificates,
+                                               .certificateText = options.certificateText,
+                                               .keyText = options.keyText});
+    return overHttp(*client, below(options.server, "/version"));
   }
 #endif
 #ifdef TENURE_HAS_AWS
-  std::optional<Question> operator()(const DynamoDbStoreOptions& options) const {
+  std::optional<ServerFacts> operator()(const DynamoDbStoreOptions& options) const {
     const aws::ServiceAccess access{
         {.region = options.region, .endpoint = options.endpoint, .profile = options.profile, .caFile = options.caFile},
         {.environment = aws::AwsEnvironment::ofProcess(),
          .makeHttp = [](net::HttpClientOptions http) { return net::HttpClient::make(std::move(http)); }},
         Logger{}};
     const auto target = access.target();
-    if (!target) throw std::runtime_error{"region and endpoint are not known here: " + access.describe()};
-    net::Url url = target->place.endpoint;
-    return Question{target->http, std::move(url), true};
+    if (!target) throw std::runtime_error{"the endpoint is not known without a call: " + access.describe()};
+    ServerFacts facts = overHttp(*target->http, target->place.endpoint);
+    facts.signs = true;
+    return facts;
+  }
+#endif
+#ifdef TENURE_HAS_STORE_POSTGRESQL
+  std::optional<ServerFacts> operator()(const PostgresqlStoreOptions& options) const {
+    const std::int64_t sent = wallClockMillisForDisplay();
+    const postgresql_store::ServerAccount account = postgresql_store::askServerItself(options);
+    ServerFacts facts{.whyNot = account.fault};
+    if (!account.version.empty()) facts.version = "PostgreSQL " + account.version;
+    if (account.clock) facts.skew = std::chrono::round<std::chrono::seconds>(*account.clock - middleOf(sent));
+    return facts;
   }
 #endif
   template <class Other>
-  std::optional<Question> operator()(const Other&) const {
+  std::optional<ServerFacts> operator()(const Other& /*options*/) const {
     return std::nullopt;
   }
 };
@@ -107,13 +120,10 @@ struct QuestionFor {
 
 std::optional<ServerFacts> askServer(const StoreConfig& store) {
   try {
-    const auto question = std::visit(QuestionFor{}, store);
-    return question ? std::optional{answerTo(*question)} : std::nullopt;
+    return std::visit(Ask{}, store);
   } catch (const std::exception& fault) {
     return ServerFacts{.whyNot = fault.what()};
   }
 }
-
-#endif
 
 }  // namespace tenure::cli::doctor

@@ -1,4 +1,4 @@
-// What a store's server says of itself over HTTP: the time and its version.
+// What a store's server says of itself: the time and its version.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace tenure::cli::doctor {
 
-/// Blocking, for a few seconds at most: one request without rights. Empty: the store has no server that speaks HTTP.
+/// Blocking, for a few seconds for each server that does not answer. Empty: the store has none.
 [[nodiscard]] std::optional<ServerFacts> askServer(const StoreConfig& store);
 
 }  // namespace tenure::cli::doctor

@@ -37,7 +37,7 @@ struct ClockFacts {
   friend bool operator==(const ClockFacts&, const ClockFacts&) = default;
 };
 
-/// What a server said when it was asked over HTTP.
+/// What a server said of itself.
 struct ServerFacts {
   std::optional<std::chrono::seconds> skew{};  ///< its Date less this machine's wall clock
   bool signs{false};                           ///< requests carry signatures with times

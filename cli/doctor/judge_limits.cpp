@@ -14,6 +14,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr const char* notShown = "this system does not show it";
+constexpr const char* noGroup = "no cgroup with this controller is shown here";
 constexpr std::uint64_t oneMebibyte = 1U << 20U;
 
 void judgeDescriptors(const LimitFacts& limits, Report& report) {
@@ -56,8 +57,7 @@ void judgeCoreDumps(const LimitFacts& limits, Report& report) {
 }
 
 void judgeQuota(const LimitFacts& limits, const LeaseTiming& timing, Report& report) {
-  if (!limits.cpu)
-    return report.notLookedAt("limits.cpu_quota", "there is no cgroup of version 2 with this controller");
+  if (!limits.cpu) return report.notLookedAt("limits.cpu_quota", noGroup);
   const CpuQuota& cpu = *limits.cpu;
   const double share = cpu.periods == 0 ? 0 : static_cast<double>(cpu.throttled) / static_cast<double>(cpu.periods);
   const std::string stops =
@@ -78,8 +78,7 @@ void judgeQuota(const LimitFacts& limits, const LeaseTiming& timing, Report& rep
 
 void judgeMemory(const LimitFacts& limits, Report& report) {
   constexpr std::uint64_t little = 64 * oneMebibyte, none = 16 * oneMebibyte;
-  if (!limits.memory)
-    return report.notLookedAt("limits.memory", "there is no cgroup of version 2 with this controller");
+  if (!limits.memory) return report.notLookedAt("limits.memory", noGroup);
   const MemoryLimit& memory = *limits.memory;
   const std::string kills =
       memory.kills == 0 ? std::string{} : fmt::format("; {} processes were killed for it", memory.kills);
@@ -89,7 +88,7 @@ void judgeMemory(const LimitFacts& limits, Report& report) {
                                        memory.used / oneMebibyte, *memory.most / oneMebibyte, kills);
   const std::string toDo =
       "Raise the limit (MemoryMax= of the unit, limits.memory of the container), or find what uses "
-      "it. Memory of files that can be given back counts as well.";
+      "it.";
   if (left < none) return report.fault("limits.memory", says + ".", toDo);
   if (left < little || memory.kills > 0) return report.warning("limits.memory", says + ".", toDo);
   report.ok("limits.memory", says + ".");

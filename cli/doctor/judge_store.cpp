@@ -16,6 +16,15 @@ std::string withName(const StoreFacts& store, const std::string& text) {
   return text.starts_with(store.name) ? text : store.name + ": " + text;
 }
 
+/// Rounded up, because nobody writes 22903ms.
+std::string leaseText(milliseconds lease) {
+  using std::chrono::seconds;
+  const milliseconds step = lease < seconds{1}    ? milliseconds{10}
+                            : lease < seconds{10} ? milliseconds{100}
+                                                  : seconds{1};
+  return durationText((lease + step - milliseconds{1}) / step * step);
+}
+
 std::string remedyFor(const StoreFacts& store) {
   if (!store.schemaSql.empty()) {
     return "Let somebody who may create tables run what tenure store sql prints for this file.";
@@ -46,10 +55,10 @@ void judgeLatency(const char* what, const Latencies& latencies, const LeaseTimin
   const auto shortest = shortestLease(summary->most);
   std::string says = fmt::format("{} {}: half took up to {}, 99 % up to {}, the slowest {}", summary->count, what,
                                  latencyText(summary->p50), latencyText(summary->p99), latencyText(summary->most));
-  if (shortest) says += fmt::format("; a lease of {} or longer bears that", durationText(*shortest));
+  if (shortest) says += fmt::format("; a lease of {} or longer bears that", leaseText(*shortest));
   says += fmt::format(". This lease of {} bears {}.", durationText(timing.duration()), latencyText(most));
   const std::string longer =
-      shortest ? fmt::format("Make lease.duration longer than {}, or the store quicker.", durationText(*shortest))
+      shortest ? fmt::format("Make lease.duration longer than {}, or the store quicker.", leaseText(*shortest))
                : "Make the store quicker: no lease bears that.";
   if (summary->p99 > most) return report.fault(name, says, longer);
   if (summary->most > most) {

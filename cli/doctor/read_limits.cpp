@@ -1,40 +1,18 @@
 #include "read_limits.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "kernel_text.hpp"
 #include "lockcore/port/number_text.hpp"
+#include "read_cgroup.hpp"
 
 namespace tenure::cli::doctor {
 namespace {
 
-using std::chrono::microseconds;
-
 constexpr std::uint64_t unlimited = ~std::uint64_t{0};
-
-std::optional<std::uint64_t> numberIn(const std::optional<std::string>& text) {
-  return text ? numberFrom<std::uint64_t>(*text) : std::nullopt;
-}
-
-/// The word after `name` in a text of lines `name value ...`.
-std::string valueOf(const std::string& text, std::string_view name) {
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(name)) continue;
-    std::istringstream words{line.substr(name.size())};
-    std::string word;
-    words >> word;
-    return word;
-  }
-  return {};
-}
-
-std::uint64_t countOf(const std::string& text, std::string_view name) {
-  return numberFrom<std::uint64_t>(valueOf(text, name)).value_or(0);
-}
 
 /// A soft limit of /proc/self/limits.
 std::optional<std::uint64_t> softLimit(const std::string& limits, std::string_view name) {
@@ -54,75 +32,6 @@ std::uint64_t threadsOf(const MachineTree& tree, const std::string& user) {
     if (status && valueOf(*status, "Uid:") == user) threads += countOf(*status, "Threads:");
   }
   return threads;
-}
-
-/// The directories of this process's cgroup (version 2), from its own up to the root; none where there is none.
-std::vector<std::string> cgroupsOf(const MachineTree& tree) {
-  const auto own = tree.text("/proc/self/cgroup");
-  if (!own) return {};
-  std::string path;
-  std::istringstream lines{*own};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("0::/")) path = line.substr(3);
-  }
-  if (path.empty()) return {};
-  std::vector<std::string> directories;
-  for (; path.size() > 1; path.resize(path.rfind('/'))) {
-    directories.push_back("/sys/fs/cgroup" + path);
-  }
-  directories.emplace_back("/sys/fs/cgroup");
-  return directories;
-}
-
-/// `max 100000` or `50000 100000`. The tightest of all levels counts.
-std::optional<CpuQuota> quotaOf(const MachineTree& tree, const std::vector<std::string>& cgroups) {
-  std::optional<CpuQuota> tightest;
-  const auto share = [](const CpuQuota& cpu) {
-    return cpu.quota ? static_cast<double>(cpu.quota->count()) / static_cast<double>(cpu.period.count()) : 1e9;
-  };
-  for (const std::string& directory : cgroups) {
-    const auto text = tree.text(directory + "/cpu.max");
-    if (!text) continue;
-    std::istringstream words{*text};
-    std::string quota;
-    std::int64_t period = 0;
-    if (!(words >> quota >> period) || period <= 0) continue;
-    CpuQuota level{.period = microseconds{period}};
-    if (const auto number = numberFrom<std::int64_t>(quota)) level.quota = microseconds{*number};
-    const std::string stat = tree.text(directory + "/cpu.stat").value_or("");
-    level.periods = countOf(stat, "nr_periods ");
-    level.throttled = countOf(stat, "nr_throttled ");
-    level.throttledTime = microseconds{countOf(stat, "throttled_usec ")};
-    if (!tightest || share(level) < share(*tightest)) tightest = level;
-  }
-  return tightest;
-}
-
-std::optional<MemoryLimit> memoryOf(const MachineTree& tree, const std::vector<std::string>& cgroups) {
-  std::optional<MemoryLimit> tightest;
-  const auto left = [](const MemoryLimit& memory) {
-    return memory.most ? *memory.most - std::min(memory.used, *memory.most) : unlimited;
-  };
-  for (const std::string& directory : cgroups) {
-    const auto most = tree.text(directory + "/memory.max");
-    if (!most) continue;
-    MemoryLimit level{.most = numberFrom<std::uint64_t>(*most)};
-    level.used = numberIn(tree.text(directory + "/memory.current")).value_or(0);
-    level.kills = countOf(tree.text(directory + "/memory.events").value_or(""), "oom_kill ");
-    if (!tightest || left(level) < left(*tightest)) tightest = level;
-  }
-  return tightest;
-}
-
-std::optional<Room> tasksOf(const MachineTree& tree, const std::vector<std::string>& cgroups) {
-  std::optional<Room> tightest;
-  for (const std::string& directory : cgroups) {
-    const auto most = numberIn(tree.text(directory + "/pids.max"));
-    const auto used = numberIn(tree.text(directory + "/pids.current"));
-    if (!most || !used) continue;
-    if (!tightest || *most - *used < tightest->most - tightest->used) tightest = Room{"pids.max", *most, *used};
-  }
-  return tightest;
 }
 
 /// `some avg10=0.00 avg60=1.50 avg300=... total=...`
@@ -166,10 +75,7 @@ LimitFacts readLimits(const MachineTree& tree) {
   LimitFacts facts;
   readProcessLimits(tree, facts);
   facts.corePattern = tree.text("/proc/sys/kernel/core_pattern").value_or("");
-  const std::vector<std::string> cgroups = cgroupsOf(tree);
-  if (auto tasks = tasksOf(tree, cgroups)) facts.processes.push_back(std::move(*tasks));
-  facts.cpu = quotaOf(tree, cgroups);
-  facts.memory = memoryOf(tree, cgroups);
+  readCgroup(tree, facts);
   if (tree.text("/proc/pressure/cpu")) {
     facts.pressure =
         Pressure{minuteOf(tree, "cpu", "some"), minuteOf(tree, "memory", "full"), minuteOf(tree, "io", "full")};

@@ -43,8 +43,8 @@ const std::vector<Wrong>& allWrongs() {
   static const std::vector<Wrong> all{
       {"clock.rate", warning, "83000.0 ppm faster", [](Facts& f) { f.clock.ratePpm = 83'000; }},
       {"clock.rate", warning, "501.0 ppm slower", [](Facts& f) { f.clock.ratePpm = -501; }},
-      {"clock.guard", warning, "lease.guard of 1ms covers clocks that run 0 ppm",
-       [](Facts& f) { f.lease.guard = 1ms; }},
+      {"clock.guard", warning, "lease.guard of 2ms covers clocks that run 50 ppm",
+       [](Facts& f) { f.lease.guard = 2ms; }},
       {"clock.guard", fault,
        "covers clocks that run 100 ppm too fast or too slow, and the kernel corrects this one by 120.0",
        [](Facts& f) {

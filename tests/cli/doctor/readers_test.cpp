@@ -117,6 +117,7 @@ TEST_F(DoctorReads, TheTightestCgroupOfAllLevels) {
   put(slice + "/cpu.stat", "usage_usec 5\nnr_periods 40\nnr_throttled 7\nthrottled_usec 90000\n");
   put(unit + "/memory.max", "1048576\n");
   put(unit + "/memory.current", "500000\n");
+  put(unit + "/memory.stat", "anon 1\ninactive_file 100000\n");
   put(unit + "/memory.events", "low 0\noom 1\noom_kill 2\noom_group_kill 0\n");
   put(slice + "/memory.max", "max\n");
   put(unit + "/pids.max", "100\n");
@@ -125,8 +126,28 @@ TEST_F(DoctorReads, TheTightestCgroupOfAllLevels) {
   put(slice + "/pids.current", "95\n");
   const LimitFacts facts = readLimits(tree());
   EXPECT_EQ(facts.cpu, (CpuQuota{50'000us, 100'000us, 40, 7, 90'000us}));
-  EXPECT_EQ(facts.memory, (MemoryLimit{1'048'576, 500'000, 2}));
+  EXPECT_EQ(facts.memory, (MemoryLimit{1'048'576, 400'000, 2}));
   EXPECT_EQ(facts.processes, (std::vector<Room>{{"pids.max", 100, 90}}));
+}
+
+TEST_F(DoctorReads, CgroupsOfVersionOne) {
+  put("/proc/self/cgroup", "4:memory:/box\n2:cpu,cpuacct:/box/inner\n1:pids:/\n0::/\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "20000\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/box/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 5000000\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  put("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "2000000\n");
+  put("/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "1500000\n");
+  put("/sys/fs/cgroup/memory/box/memory.stat", "inactive_file 1\ntotal_inactive_file 500000\n");
+  put("/sys/fs/cgroup/memory/box/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+  put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  put("/sys/fs/cgroup/pids/pids.max", "50\n");
+  put("/sys/fs/cgroup/pids/pids.current", "60\n");
+  const LimitFacts facts = readLimits(tree());
+  EXPECT_EQ(facts.cpu, (CpuQuota{20'000us, 100'000us, 9, 4, 5'000us}));
+  EXPECT_EQ(facts.memory, (MemoryLimit{2'000'000, 1'000'000, 3}));
+  EXPECT_EQ(facts.processes, (std::vector<Room>{{"pids.max", 50, 60}}));
 }
 
 /// In a container with a cgroup namespace the root is the container's own.

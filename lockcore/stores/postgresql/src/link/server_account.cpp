@@ -1,0 +1,49 @@
+#include "server_account.hpp"
+
+#include <vector>
+
+#include "connection_settings.hpp"
+#include "lockcore/port/number_text.hpp"
+#include "pg_handles.hpp"
+
+namespace tenure::postgresql_store {
+namespace {
+
+ConnectionHandle connected(Settings settings) {
+  settings["connect_timeout"] = "5";
+  std::vector<const char*> names, values;
+  for (const auto& [name, value] : settings) {
+    names.push_back(name.c_str());
+    values.push_back(value.c_str());
+  }
+  names.push_back(nullptr);
+  values.push_back(nullptr);
+  return ConnectionHandle{PQconnectdbParams(names.data(), values.data(), 0)};
+}
+
+std::optional<std::chrono::milliseconds> clockOf(PGconn* connection) {
+  const ResultHandle result{
+      PQexec(connection, "SELECT floor(extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint")};
+  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK || PQntuples(result.get()) != 1) return std::nullopt;
+  const auto millis = numberFrom<std::int64_t>(PQgetvalue(result.get(), 0, 0));
+  return millis ? std::optional{std::chrono::milliseconds{*millis}} : std::nullopt;
+}
+
+}  // namespace
+
+ServerAccount askServerItself(const PostgresqlStoreOptions& options) {
+  const Destination destination = destinationOf(jobSettings(options));
+  ServerAccount account{.fault = destination.fault};
+  for (const Host& host : destination.hosts) {
+    const ConnectionHandle connection = connected(settingsFor(destination, host));
+    if (PQstatus(connection.get()) != CONNECTION_OK) {
+      account.fault = troubleOf(connection.get());
+      continue;
+    }
+    const char* version = PQparameterStatus(connection.get(), "server_version");
+    return {.version = version != nullptr ? version : "", .clock = clockOf(connection.get())};
+  }
+  return account;
+}
+
+}  // namespace tenure::postgresql_store

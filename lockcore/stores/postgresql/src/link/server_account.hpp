@@ -1,0 +1,20 @@
+// What a server says of itself, for an operator's command that asks once.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/stores/postgresql_store.hpp>
+
+namespace tenure::postgresql_store {
+
+struct ServerAccount {
+  std::string version{};                             ///< such as `15.14 (Debian 15.14-0+deb12u1)`
+  std::optional<std::chrono::milliseconds> clock{};  ///< its wall clock, since 1970
+  std::string fault{};                               ///< not empty: nobody answered, and why
+};
+/// Blocking: a connection of its own to the first host that takes it, within a few seconds for each.
+[[nodiscard]] ServerAccount askServerItself(const PostgresqlStoreOptions& options);
+
+}  // namespace tenure::postgresql_store
