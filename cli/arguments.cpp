@@ -22,8 +22,8 @@ namespace tenure::cli {
 namespace {
 
 const std::vector<std::string>& commandNames() {
-  static const std::vector<std::string> names{"run",    "status",  "check", "doctor", "init",  "resign", "pause",
-                                              "resume", "history", "jobs",  "lock",   "store", "fence"};
+  static const std::vector<std::string> names{"run",    "status",  "check", "doctor", "init", "resign", "pause",
+                                              "resume", "history", "watch", "jobs",   "lock", "store",  "fence"};
   return names;
 }
 
@@ -194,6 +194,9 @@ class Parser {
     addConfigOrFile(history_);
     history_->add_option("--http", historyArguments_.http)->check(isGivenText);
     history_->add_flag("--json", historyArguments_.json);
+    watch_ = addCommand("watch", help::watch);
+    addConfigOrFile(watch_);
+    watch_->add_option("--http", watchArguments_.http)->check(isGivenText);
   }
 
   void addJobs() {
@@ -296,6 +299,7 @@ class Parser {
     if (doctor_->parsed()) return doctorArguments_;
     if (init_->parsed()) return initArguments_;
     if (history_->parsed()) return historyArguments_;
+    if (watch_->parsed()) return watchArguments_;
     if (jobsForget_->parsed()) return jobsForgetArguments_;
     if (jobs_->parsed()) return jobsArguments_;
     if (pause_->parsed()) return pauseArguments_;
@@ -309,7 +313,7 @@ class Parser {
 
   CLI::App app_{"", "tenure"};
   CLI::App *run_{}, *status_{}, *check_{}, *doctor_{}, *init_{}, *resign_{}, *pause_{}, *resume_{}, *history_{},
-      *jobs_{}, *jobsForget_{};
+      *watch_{}, *jobs_{}, *jobsForget_{};
   CLI::App *storeSql_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
   std::string config_;  ///< of the command that was given
   std::string file_;
@@ -320,6 +324,7 @@ class Parser {
   InitArguments initArguments_;
   ResignArguments resignArguments_;
   HistoryArguments historyArguments_;
+  WatchArguments watchArguments_;
   JobsArguments jobsArguments_;
   JobsForgetArguments jobsForgetArguments_;
   PauseArguments pauseArguments_;
@@ -334,10 +339,11 @@ std::string Parser::settleConfig() {
   if (!config_.empty() && !file_.empty()) return "give the group's file once: by --config or as FILE";
   if (config_.empty()) config_ = file_.empty() ? environmentText("TENURE_CONFIG") : file_;
   if (config_.empty()) return "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one";
-  for (std::string* to : {&runArguments_.config, &statusArguments_.config, &checkArguments_.config,
-                          &doctorArguments_.config, &resignArguments_.config, &pauseArguments_.config,
-                          &resumeArguments_.config, &historyArguments_.config, &jobsArguments_.config,
-                          &jobsForgetArguments_.config, &storeSqlArguments_.config, &fenceRecoverArguments_.config}) {
+  for (std::string* to :
+       {&runArguments_.config, &statusArguments_.config, &checkArguments_.config, &doctorArguments_.config,
+        &resignArguments_.config, &pauseArguments_.config, &resumeArguments_.config, &historyArguments_.config,
+        &watchArguments_.config, &jobsArguments_.config, &jobsForgetArguments_.config, &storeSqlArguments_.config,
+        &fenceRecoverArguments_.config}) {
     *to = config_;
   }
   return {};
@@ -346,16 +352,16 @@ std::string Parser::settleConfig() {
 /// The faults that CLI11 cannot find.
 std::string Parser::faultBehind(const std::string& command, bool bordered) {
   const bool byDialect = !storeSqlArguments_.dialect.empty() && config_.empty();
-  const bool byAddress = !historyArguments_.http.empty();
+  const bool byAddress = !historyArguments_.http.empty() || !watchArguments_.http.empty();
   if (byAddress && !(config_.empty() && file_.empty())) return "give the address or the group's file, not both";
   const bool needsConfig =
       command != "init" && (command != "fence" || fenceRecover_->parsed()) && !byDialect && !byAddress;
   if (needsConfig) {
     const std::string fault = settleConfig();
     if (!fault.empty())
-      return fault + (command == "store"     ? "; or give --dialect postgresql"
-                      : command == "history" ? "; or give --http ADDRESS"
-                                             : "");
+      return fault + (command == "store"                           ? "; or give --dialect postgresql"
+                      : command == "history" || command == "watch" ? "; or give --http ADDRESS"
+                                                                   : "");
   }
   if (command != "run") return bordered ? "only run and lock hold take a command after --" : std::string{};
   if (runArguments_.command.empty()) {

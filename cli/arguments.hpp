@@ -70,6 +70,11 @@ struct HistoryArguments {
   bool json{false};
 };
 
+struct WatchArguments {
+  std::string config{};  ///< whose http.listen is asked
+  std::string http{};    ///< or this address
+};
+
 struct JobsArguments {
   std::string config;
   bool json{false};
@@ -124,10 +129,10 @@ struct FenceRecoverArguments {
   bool yes{false};
 };
 
-using Arguments =
-    std::variant<RunArguments, StatusArguments, CheckArguments, DoctorArguments, InitArguments, ResignArguments,
-                 PauseArguments, ResumeArguments, HistoryArguments, JobsArguments, JobsForgetArguments, LockArguments,
-                 StoreSqlArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
+using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, DoctorArguments, InitArguments,
+                               ResignArguments, PauseArguments, ResumeArguments, HistoryArguments, WatchArguments,
+                               JobsArguments, JobsForgetArguments, LockArguments, StoreSqlArguments,
+                               FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was
 /// reported on stderr. `words` has no program name.

@@ -17,6 +17,7 @@ Commands:
   pause     keep everybody from leading for some time
   resume    end a pause
   history   show the last terms of a running copy
+  watch     show a running copy on the terminal, all the time
   jobs      show which periods of a job were run, and by whom
   store     print the SQL that a store needs, for a DBA
   fence     keep former leaders from a resource
@@ -251,6 +252,31 @@ Exit codes:
 
 Example:
   tenure history --http 127.0.0.1:9200
+)";
+
+const char* const watch = R"(tenure watch - show a running copy on the terminal, all the time
+
+Usage: tenure watch FILE
+       tenure watch --http ADDRESS
+
+Asks a copy that runs with --http or http.listen twice a second: whether it
+leads, for how long its lease is valid unless it is renewed, who leads, its last
+terms, and what is wrong. After two seconds without an answer it says that
+nothing is known. In 80 columns; ends by Ctrl-C. Where stdout is no terminal it
+prints once.
+
+Options:
+  -c, --config FILE    the group's YAML file, whose http.listen is asked (or set
+                       TENURE_CONFIG)
+  --http ADDRESS       whom to ask instead: 127.0.0.1:9200 or unix:/PATH
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    shown               1    nobody answers at that address
+  2    wrong arguments or configuration
+
+Example:
+  tenure watch --http 127.0.0.1:9200
 )";
 
 const char* const pause = R"(tenure pause - keep everybody from leading for some time

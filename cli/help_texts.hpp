@@ -13,6 +13,7 @@ extern const char* const resign;
 extern const char* const pause;
 extern const char* const resume;
 extern const char* const history;
+extern const char* const watch;
 extern const char* const jobs;
 extern const char* const jobsForget;
 extern const char* const store;

@@ -28,6 +28,7 @@ struct Dispatch {
   int operator()(const PauseArguments& arguments) const { return pauseCommand(arguments); }
   int operator()(const ResumeArguments& arguments) const { return resumeCommand(arguments); }
   int operator()(const HistoryArguments& arguments) const { return historyCommand(arguments); }
+  int operator()(const WatchArguments& arguments) const { return watchCommand(arguments); }
   int operator()(const JobsArguments& arguments) const { return jobsCommand(arguments); }
   int operator()(const JobsForgetArguments& arguments) const { return jobsForgetCommand(arguments); }
   int operator()(const StoreSqlArguments& arguments) const { return storeSqlCommand(arguments); }

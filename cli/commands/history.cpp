@@ -1,4 +1,7 @@
+#include <chrono>
+#include <poll.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/watch_text.hpp"
 #include "commands.hpp"
 #include "config_file.hpp"
 
@@ -29,23 +33,6 @@ Colour colourOf(const TermEvent& event) {
   }
 }
 
-/// `revoked (expired)`
-std::string wordsFor(const TermEvent& event) {
-  switch (event.kind) {
-    case TermEvent::Kind::elected:
-      return "elected";
-    case TermEvent::Kind::revoked:
-      return fmt::format("revoked ({})", event.reason ? toString(*event.reason) : "no reason given");
-    case TermEvent::Kind::doubtBegan:
-      return "in doubt";
-    case TermEvent::Kind::doubtEnded:
-      return "no longer in doubt";
-    case TermEvent::Kind::refused:
-      return "refused by a resource";
-  }
-  return "unknown";
-}
-
 std::string tableOf(const ops::GroupEvents& group, bool colours) {
   std::string out = group.group + '\n';
   if (group.events.empty()) out += "  nothing yet: this process was not elected since it started\n";
@@ -57,22 +44,40 @@ std::string tableOf(const ops::GroupEvents& group, bool colours) {
   return out;
 }
 
+/// Of the listener; empty: that was complained about.
+std::string addressFor(const std::string& http, const std::string& file) {
+  if (!http.empty()) {
+    const std::string fault = ops::faultOfListen(http);
+    if (!fault.empty()) complain("--http: " + fault);
+    return fault.empty() ? http : std::string{};
+  }
+  const auto config = loadOrComplain(file);
+  if (config && config->httpListen.empty()) {
+    complain(file + ": http.listen is not set, so nothing says whom to ask; give --http ADDRESS");
+  }
+  return config ? config->httpListen : std::string{};
+}
+
+/// One round: what was known stays if there is no answer, and grows old.
+void ask(Watched& watched, Instant& askedAt) {
+  const Instant now = readClock();
+  const auto status = ops::askListener(watched.address, "/status", watchPatience);
+  const auto electors = status ? ops::parseStatus(*status) : status.error();
+  const auto events = electors ? ops::askListener(watched.address, "/history", watchPatience) : electors.error();
+  const auto history = events ? ops::parseHistory(*events) : events.error();
+  watched.fault = history ? std::string{} : history.error().message;
+  if (!history) return;
+  watched.electors = *electors;
+  watched.history = *history;
+  watched.age = std::chrono::milliseconds{0};
+  askedAt = now;
+}
+
 }  // namespace
 
 int historyCommand(const HistoryArguments& arguments) {
-  std::string address = arguments.http;
-  if (address.empty()) {
-    const auto config = loadOrComplain(arguments.config);
-    if (!config) return exitUsage;
-    address = config->httpListen;
-    if (address.empty()) {
-      complain(arguments.config + ": http.listen is not set, so nothing says whom to ask; give --http ADDRESS");
-      return exitUsage;
-    }
-  } else if (const std::string fault = ops::faultOfListen(address); !fault.empty()) {
-    complain("--http: " + fault);
-    return exitUsage;
-  }
+  const std::string address = addressFor(arguments.http, arguments.config);
+  if (address.empty()) return exitUsage;
   const auto answer = ops::askListener(address, "/history", std::chrono::seconds{5});
   if (!answer) {
     complain(answer.error().message);
@@ -87,6 +92,23 @@ int historyCommand(const HistoryArguments& arguments) {
   std::string out;
   for (const ops::GroupEvents& group : *groups) out += tableOf(group, stdoutHasColours());
   return say(out) ? exitOk : exitFailed;
+}
+
+int watchCommand(const WatchArguments& arguments) {
+  constexpr const char* homeAndClear = "\033[H\033[2J";
+  Watched watched{addressFor(arguments.http, arguments.config)};
+  if (watched.address.empty()) return exitUsage;
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  Instant askedAt{};
+  for (;;) {
+    ask(watched, askedAt);
+    if (!terminal && !watched.age) return complain(watched.fault), exitFailed;
+    if (watched.age)
+      watched.age = std::chrono::ceil<std::chrono::milliseconds>(elapsedForChallenger(askedAt, readClock()));
+    if (!say((terminal ? homeAndClear : "") + watchText(watched, stdoutHasColours()))) return exitFailed;
+    if (!terminal) return exitOk;
+    poll(nullptr, 0, 500);
+  }
 }
 
 }  // namespace tenure::cli

@@ -310,7 +310,7 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
                          ::testing::Values("program", "run", "status", "check", "doctor", "init", "resign", "pause",
-                                           "resume", "history", "jobs", "jobs forget", "lock", "lock acquire",
+                                           "resume", "history", "watch", "jobs", "jobs forget", "lock", "lock acquire",
                                            "lock renew", "lock release", "lock hold", "lock show", "lock list",
                                            "lock prune", "store", "store sql", "fence", "fence install-sql",
                                            "fence proxy", "fence recover"),

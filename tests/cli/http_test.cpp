@@ -48,6 +48,19 @@ TEST_F(HttpRun, ShowsWhoLeads) {
   EXPECT_NE(ask(atBob, "/metrics").body.find("tenure_fencing_token{group=\"test-group\"} 2\n"), std::string::npos);
 }
 
+TEST_F(HttpRun, WatchShowsACopyOnceWhereThereIsNoTerminal) {
+  configure();
+  Subprocess alice{runAt("127.0.0.1:0"), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const Finished shown = finish({"watch", "--http", addressOf(alice)});
+  EXPECT_EQ(shown.code, 0) << shown.errors;
+  EXPECT_NE(shown.output.find("test-group  LEADS\n  [###"), std::string::npos) << shown.output;
+  EXPECT_NE(shown.output.find("  1  elected\n"), std::string::npos) << shown.output;
+  const Finished nobody = finish({"watch", "--http", "unix:" + directory_.file("none")});
+  EXPECT_EQ(nobody.code, cli::exitFailed);
+  EXPECT_NE(nobody.errors.find("nothing listens on"), std::string::npos) << nobody.errors;
+}
+
 /// The requests are sent while it is frozen and its lease is over. So they begin after the validity.
 TEST_F(HttpRun, FrozenAndWokenProcessDoesNotShowLeader) {
   configure();

@@ -7,18 +7,14 @@
 
 #include <tenure/ops/client.hpp>
 
+#include "json_reading.hpp"
+
 namespace tenure::ops {
 namespace {
 
 namespace json = boost::json;
 
 const AskFault notHistory{"the answer is no history of tenure; is there another program at that address?"};
-
-std::string textOf(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  const json::string* text = value != nullptr ? value->if_string() : nullptr;
-  return text != nullptr ? std::string{text->data(), text->size()} : std::string{};
-}
 
 template <class Word, std::size_t Count>
 std::optional<Word> wordOf(const std::string& text, const std::array<Word, Count>& words) {
@@ -38,12 +34,8 @@ std::optional<TermEvent> eventOf(const json::value& from) {
   const auto kind = object != nullptr ? wordOf(textOf(*object, "event"), kinds) : std::nullopt;
   if (!kind) return std::nullopt;
   TermEvent event{*kind};
-  const json::value* token = object->if_contains("fencing_token");
-  if (token != nullptr && token->is_int64() && token->get_int64() > 0) {
-    event.token = FencingToken{static_cast<std::uint64_t>(token->get_int64())};
-  }
-  const json::value* at = object->if_contains("at_ms");
-  if (at != nullptr && at->is_int64()) event.atMillis = at->get_int64();
+  event.token = tokenOf(*object, "fencing_token");
+  event.atMillis = numberOf(*object, "at_ms");
   event.reason = wordOf(textOf(*object, "reason"), reasons);
   event.detail = textOf(*object, "detail");
   return event;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,30 @@ struct AskFault {
 [[nodiscard]] boost::system::result<std::string, AskFault> askListener(const std::string& listen,
                                                                        const std::string& target,
                                                                        std::chrono::milliseconds patience);
+
+/// Of one elector, what statusJson wrote and people want to see.
+struct ElectorSummary {
+  std::string group{};
+  std::string candidate{};
+  std::string store{};
+  std::string state{};
+  bool observes{false};
+  bool leads{false};  ///< at the moment of the answer
+  bool inDoubt{false};
+  FencingToken token{};  ///< of this process's term; none: it does not lead
+  std::chrono::milliseconds remaining{0};
+  std::chrono::milliseconds leaseDuration{0};
+  std::string leader{};  ///< its name; empty: nobody is known to lead
+  FencingToken leaderToken{};
+  bool leaderIsSelf{false};
+  std::string trouble{};  ///< the last error, as long as it counts
+  std::int64_t terms{0};
+  std::int64_t doubts{0};
+  std::int64_t refusals{0};
+};
+
+/// What statusJson wrote. Keys that are not known are skipped.
+[[nodiscard]] boost::system::result<std::vector<ElectorSummary>, AskFault> parseStatus(const std::string& json);
 
 /// What historyJson wrote. Keys that are not known are skipped.
 [[nodiscard]] boost::system::result<std::vector<GroupEvents>, AskFault> parseHistory(const std::string& json);
