@@ -92,17 +92,25 @@ class KubeconfigReader {
     if (name.empty()) return nullptr;
     const std::vector<YamlEntry> none;
     std::vector<std::string> names;
+    const YamlNode* found = nullptr;
     for (const YamlEntry& entry : all != nullptr ? all->entries : none) {
       const YamlNode* own = memberOf(entry.value, "name");
       if (own != nullptr) names.push_back(own->text);
       if (own == nullptr || own->text != name) continue;
-      const YamlNode* body = memberOf(entry.value, kind);
-      if (body != nullptr && body->kind == YamlNode::Kind::map) return body;
-      fault(&entry.value, list, "has " + inQuotes(name) + " without a " + kind);
-      return nullptr;
+      if (found != nullptr) return refused(entry.value, list, "has " + inQuotes(name) + " twice");
+      found = &entry.value;
     }
-    fault(all != nullptr ? all : &root, list,
-          "has no " + inQuotes(name) + config::didYouMean(config::closest(name, names)));
+    if (found == nullptr) {
+      return refused(all != nullptr ? *all : root, list,
+                     "has no " + inQuotes(name) + config::didYouMean(config::closest(name, names)));
+    }
+    const YamlNode* body = memberOf(*found, kind);
+    if (body != nullptr && body->kind == YamlNode::Kind::map) return body;
+    return refused(*found, list, "has " + inQuotes(name) + " without a " + kind);
+  }
+
+  const YamlNode* refused(const YamlNode& at, const std::string& key, const std::string& message) {
+    fault(&at, key, message);
     return nullptr;
   }
 

@@ -123,6 +123,18 @@ TEST(Kubeconfig, namesThatAreNotThere) {
 }
 
 /// A store that leaves one of them out would be somebody else, or trust anybody.
+TEST(Kubeconfig, aNameThatIsThereTwiceIsRefusedAsKubectlDoes) {
+  for (const auto& [list, kind] : {std::pair{"clusters", "cluster"}, {"contexts", "context"}, {"users", "user"}}) {
+    std::string twice = file;
+    twice.insert(twice.find(std::string{list} + ":\n") + std::string_view{list}.size() + 2,
+                 "- {name: kind, " + std::string{kind} + ": {server: https://elsewhere}}\n");
+    const auto options = kubernetesOptionsFromText(twice, "config");
+    ASSERT_TRUE(options.has_error()) << list;
+    EXPECT_NE(toString(options.error()).find(std::string{list} + ": has \"kind\" twice"), std::string::npos)
+        << toString(options.error());
+  }
+}
+
 TEST(Kubeconfig, otherWaysToBeSomebodyAreRefusedByName) {
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{{"exec", "{command: aws}"},
                                                                                    {"auth-provider", "{name: gcp}"},

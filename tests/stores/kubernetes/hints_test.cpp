@@ -221,6 +221,20 @@ TEST_F(KubernetesHints, whereThePlaceIsForgottenAListingComesFirst) {
   EXPECT_EQ(gateway_->lists, 3);
 }
 
+TEST_F(KubernetesHints, aListingLeadsPastALineThatIsTooLong) {
+  const auto handle = watch();
+  static_cast<void>(hints());
+  take("other");
+  gateway_->last.onEnd({.why = "a line is too long", .lineTooLong = true});
+  scheduler_->runReady();
+  scheduler_->advance(HintWatcher::firstPause);
+  EXPECT_EQ(gateway_->lists, 2);
+  EXPECT_NE(gateway_->targets.back().find("resourceVersion=" + std::to_string(server_.revision()) + "&"),
+            std::string::npos)
+      << gateway_->targets.back();
+  EXPECT_EQ(hints(), 1) << "what was missed is not known";
+}
+
 TEST_F(KubernetesHints, everyEndIsFollowedByAnotherStreamAfterAPauseThatGrows) {
   const auto handle = watch();
   std::chrono::nanoseconds pause = HintWatcher::firstPause;

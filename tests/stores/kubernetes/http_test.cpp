@@ -206,6 +206,20 @@ TEST(KubernetesHttp, itsEndAnswersWhatIsUnderWay) {
   EXPECT_FALSE(future.get());
 }
 
+TEST(KubernetesHttp, aWatchWhoseLineIsTooLongSaysSo) {
+  test::TestServer server{[](test::Peer& peer) {
+    static_cast<void>(peer.readRequest());
+    peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n500000\r\n" + std::string(0x500000, ' '));
+    peer.waitForEnd();
+  }};
+  const auto gateway =
+      makeHttpGateway({.server = "http://127.0.0.1:" + std::to_string(server.port()), .inNamespace = "n"});
+  std::promise<Ending> ended;
+  const auto stream = gateway->stream("/x?watch=1", 30s,
+                                      {[](std::string_view) {}, [&](Ending end) { ended.set_value(std::move(end)); }});
+  EXPECT_TRUE(ended.get_future().get().lineTooLong);
+}
+
 TEST(KubernetesHttp, linesOfAWatchComeOneByOne) {
   std::promise<void> goOn;
   test::TestServer server{[went = goOn.get_future().share()](test::Peer& peer) {

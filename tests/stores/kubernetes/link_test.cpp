@@ -1,6 +1,7 @@
 // What a pod has, the user's token, and the options.
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,18 @@ TEST_F(KubernetesToken, thatCannotBeReadLeavesTheLastOneInUse) {
   std::filesystem::remove(file_);
   scheduler_->advance(61s);
   EXPECT_EQ(token_.show().value(), "first");
+}
+
+TEST_F(KubernetesToken, isNotWaitedForWhereItIsAPipe) {
+  write("first");
+  EXPECT_EQ(token_.show().value(), "first");
+  std::filesystem::remove(file_);
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
+  scheduler_->advance(61s);
+  EXPECT_EQ(token_.show().value(), "first");
+  const auto fresh = BearerToken{file_, "", scheduler_->clock()}.show();
+  ASSERT_TRUE(fresh.has_error());
+  EXPECT_EQ(fresh.error().message, "the token file " + file_ + " is not a regular file");
 }
 
 TEST_F(KubernetesToken, isOneWordAndNeverShown) {

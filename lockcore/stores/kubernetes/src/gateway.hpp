@@ -44,7 +44,8 @@ using OutcomeHandler = std::function<void(Outcome)>;
 struct Ending {
   int status{0};
   std::string body{};
-  std::string why{};  ///< for people
+  std::string why{};        ///< for people
+  bool lineTooLong{false};  ///< the same line comes again where a stream goes on from there
 };
 
 /// Gets what a stream brings. Called on a thread of the gateway, one call at a time. The functions must not block.

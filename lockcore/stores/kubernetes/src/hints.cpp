@@ -143,7 +143,7 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
   }
 
   void ended(const Ending& ending) {
-    if (saysGone(ending.status, statusFrom(ending.body))) return forget(ending.why);
+    if (ending.lineTooLong || saysGone(ending.status, statusFrom(ending.body))) return forget(ending.why);
     failed(ending.status, ending.why);
   }
 

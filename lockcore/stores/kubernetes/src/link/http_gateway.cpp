@@ -136,7 +136,7 @@ class UserCall : public std::enable_shared_from_this<UserCall> {
 };
 
 Ending endingOf(const Server& server, net::HttpOutcome outcome) {
-  if (!outcome) return {0, {}, outcome.error().message};
+  if (!outcome) return {0, {}, outcome.error().message, outcome.error().kind == HttpError::Kind::tooLarge};
   if (outcome->status / 100 == 2) return {0, {}, server.describe() + " has ended the stream"};
   std::string why = server.describe() + " did not accept the stream (status " + std::to_string(outcome->status) + ")";
   return {outcome->status, std::move(outcome->body), std::move(why)};

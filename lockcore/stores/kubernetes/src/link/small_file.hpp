@@ -7,8 +7,8 @@
 
 namespace tenure::kubernetes_store {
 
-/// What is in the file, without white space at its ends; at most 64 KiB. The fault (`credentials`) names the file and
-/// never what is in it.
+/// What is in the regular file, without white space at its ends; at most 64 KiB. It waits for no pipe. The fault
+/// (`credentials`) names the file and never what is in it.
 [[nodiscard]] StoreResult<std::string> smallFile(const std::string& what, const std::string& path);
 
 }  // namespace tenure::kubernetes_store
