@@ -122,7 +122,6 @@ TEST(Kubeconfig, namesThatAreNotThere) {
             std::string::npos);
 }
 
-/// A store that leaves one of them out would be somebody else, or trust anybody.
 TEST(Kubeconfig, aNameThatIsThereTwiceIsRefusedAsKubectlDoes) {
   for (const auto& [list, kind] : {std::pair{"clusters", "cluster"}, {"contexts", "context"}, {"users", "user"}}) {
     std::string twice = file;
@@ -135,6 +134,7 @@ TEST(Kubeconfig, aNameThatIsThereTwiceIsRefusedAsKubectlDoes) {
   }
 }
 
+/// A store that leaves one of them out would be somebody else, or trust anybody.
 TEST(Kubeconfig, otherWaysToBeSomebodyAreRefusedByName) {
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{{"exec", "{command: aws}"},
                                                                                    {"auth-provider", "{name: gcp}"},
