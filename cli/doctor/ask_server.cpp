@@ -30,8 +30,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The wall clock in the middle of a call.
-milliseconds middleOf(std::int64_t sent) { return milliseconds{(sent + wallClockMillisForDisplay()) / 2}; }
+/// The wall clock in the middle of a call. Without a store that has a server nobody asks.
+[[maybe_unused]] milliseconds middleOf(std::int64_t sent) {
+  return milliseconds{(sent + wallClockMillisForDisplay()) / 2};
+}
 
 #ifdef TENURE_HAS_NET
 
@@ -74,8 +76,9 @@ struct Ask {
 #endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
   std::optional<ServerFacts> operator()(const KubernetesConfig& config) const {
-    KubernetesStoreOptions given = config;
-    if (!config.kubeconfig.empty()) given = kubernetesOptionsFrom(config.kubeconfig, config.context, given).value();
+    const KubernetesStoreOptions& beside = config;  // what the kubeconfig file does not say
+    const KubernetesStoreOptions given =
+        config.kubeconfig.empty() ? beside : kubernetesOptionsFrom(config.kubeconfig, config.context, beside).value();
     const KubernetesStoreOptions options = kubernetes_store::completed(given, kubernetes_store::ofProcess).value();
     const auto client = net::HttpClient::make({.caFile = options.caFile,
                                                .certificate = options.certificate,

@@ -55,6 +55,15 @@ TEST_F(CliKubernetesTest, ElectsAsTheUserOfAContext) {
   }
 }
 
+TEST_F(CliKubernetesTest, TheDoctorMeasuresAndTellsTheVersionOfTheServer) {
+  const Finished done = finish({"doctor", config(), "--write", "--json"});
+  for (const char* part : {R"("name":"store.answer","grade":"ok")", R"("name":"clock.skew","grade":"ok")",
+                           R"("writes":{"calls":)", R"("server_version":"Kubernetes v1.)"}) {
+    EXPECT_NE(done.output.find(part), std::string::npos) << part << ": " << done.output << done.errors;
+  }
+  EXPECT_EQ(finish({"lock", "list", "--config", config()}).output.find("tenure-doctor"), std::string::npos);
+}
+
 TEST_F(CliKubernetesTest, ALeaderIsShownAndResigns) {
   Subprocess leader{run({}, actingJob()), as("first")};
   const auto shown = [&] { return finish({"status", config()}); };

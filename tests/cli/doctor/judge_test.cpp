@@ -27,8 +27,8 @@ struct Wrong {
   std::function<void(Facts&)> change;
 };
 
-void PrintTo(const Wrong& wrong, std::ostream* out) {
-  *out << wrong.check << ", " << toString(wrong.grade) << ": " << wrong.says;
+std::ostream& operator<<(std::ostream& out, const Wrong& wrong) {
+  return out << wrong.check << ", " << toString(wrong.grade) << ": " << wrong.says;
 }
 
 std::vector<Nanoseconds> times(std::size_t quick, std::size_t slow, Nanoseconds most) {
@@ -37,10 +37,11 @@ std::vector<Nanoseconds> times(std::size_t quick, std::size_t slow, Nanoseconds 
   return all;
 }
 
-const std::vector<Wrong>& allWrongs() {
-  constexpr Grade warning = Grade::warning, fault = Grade::fault;
-  constexpr std::uint64_t mebibyte = 1U << 20U;
-  static const std::vector<Wrong> all{
+constexpr Grade warning = Grade::warning, fault = Grade::fault;
+constexpr std::uint64_t mebibyte = 1U << 20U;
+
+std::vector<Wrong> clockWrongs() {
+  return {
       {"clock.rate", warning, "83000.0 ppm faster", [](Facts& f) { f.clock.ratePpm = 83'000; }},
       {"clock.rate", warning, "501.0 ppm slower", [](Facts& f) { f.clock.ratePpm = -501; }},
       {"clock.guard", warning, "lease.guard of 2ms covers clocks that run 50 ppm",
@@ -63,6 +64,11 @@ const std::vector<Wrong>& allWrongs() {
        [](Facts& f) { f.store.server = ServerFacts{.skew = -2min, .signs = true}; }},
       {"clock.skew", fault, "5m1s ahead of the server's",
        [](Facts& f) { f.store.server = ServerFacts{.skew = -301s, .signs = true}; }},
+  };
+}
+
+std::vector<Wrong> storeWrongs() {
+  return {
       {"store.answer", fault, "etcd of 3 members, prefix /tenure: no quorum.",
        [](Facts& f) {
          f.store.error = StoreError{ErrorClass::transient, "no quorum"};
@@ -85,6 +91,11 @@ const std::vector<Wrong>& allWrongs() {
        }},
       {"store.writes", warning, "record was not removed: may not delete.",
        [](Facts& f) { f.store.leftBehind = "may not delete"; }},
+  };
+}
+
+std::vector<Wrong> fileWrongs() {
+  return {
       {"files.config", fault, "every user", [](Facts& f) { f.files.config.mode = 0646; }},
       {"files.config", warning, "its group", [](Facts& f) { f.files.config.mode = 0664; }},
       {"files.config", warning, "is open to every user", [](Facts& f) { f.files.configDirectory.mode = 0777; }},
@@ -103,9 +114,14 @@ const std::vector<Wrong>& allWrongs() {
       {"files.system", fault, "read-only", [](Facts& f) { f.files.place->system->readOnly = true; }},
       {"files.system", warning, "overlay", [](Facts& f) { f.files.place->system->type = 0x794C7630; }},
       {"files.system", warning, "tmpfs", [](Facts& f) { f.files.place->system->type = 0x01021994; }},
-      {"files.space", warning, "63 MiB free", [=](Facts& f) { f.files.place->system->freeBytes = 63 * mebibyte; }},
-      {"files.space", fault, "3 MiB free", [=](Facts& f) { f.files.place->system->freeBytes = 3 * mebibyte; }},
+      {"files.space", warning, "63 MiB free", [](Facts& f) { f.files.place->system->freeBytes = 63 * mebibyte; }},
+      {"files.space", fault, "3 MiB free", [](Facts& f) { f.files.place->system->freeBytes = 3 * mebibyte; }},
       {"files.space", fault, "0 inodes", [](Facts& f) { f.files.place->system->freeInodes = 0; }},
+  };
+}
+
+std::vector<Wrong> limitWrongs() {
+  return {
       {"limits.descriptors", warning, "255 files", [](Facts& f) { f.limits.descriptors = 255; }},
       {"limits.descriptors", fault, "100 files", [](Facts& f) { f.limits.descriptors = 100; }},
       {"limits.processes", warning, "150 of 200",
@@ -126,15 +142,25 @@ const std::vector<Wrong>& allWrongs() {
          f.limits.cpu->period = 1s;
        }},
       {"limits.memory", warning, "1000 MiB of the cgroup's 1024",
-       [=](Facts& f) { f.limits.memory->used = 1000 * mebibyte; }},
+       [](Facts& f) { f.limits.memory->used = 1000 * mebibyte; }},
       {"limits.memory", warning, "2 processes were killed", [](Facts& f) { f.limits.memory->kills = 2; }},
-      {"limits.memory", fault, "1020 MiB of", [=](Facts& f) { f.limits.memory->used = 1020 * mebibyte; }},
+      {"limits.memory", fault, "1020 MiB of", [](Facts& f) { f.limits.memory->used = 1020 * mebibyte; }},
       {"limits.pressure", warning, "51 % of the time", [](Facts& f) { f.limits.pressure->cpuSome = 51; }},
       {"limits.pressure", warning, "11 % for memory", [](Facts& f) { f.limits.pressure->memoryFull = 11; }},
       {"limits.pressure", warning, "31 % for disks", [](Facts& f) { f.limits.pressure->ioFull = 31; }},
       {"limits.priority", warning, "nice value is 10", [](Facts& f) { f.limits.nice = 10; }},
       {"limits.priority", warning, "the idle one", [](Facts& f) { f.limits.policy = SCHED_IDLE; }},
   };
+}
+
+const std::vector<Wrong>& allWrongs() {
+  static const std::vector<Wrong> all = [] {
+    std::vector<Wrong> joined;
+    for (const auto& part : {clockWrongs(), storeWrongs(), fileWrongs(), limitWrongs()}) {
+      joined.insert(joined.end(), part.begin(), part.end());
+    }
+    return joined;
+  }();
   return all;
 }
 
