@@ -8,7 +8,8 @@ Usage: tenure fence recover --config FILE --token N [--lease NAME]
            [--resource KIND:WHERE]... [--yes]
 
 Sets to N: the lease's counter, the copy of it in the lease's record, and the
-token that each named resource remembers. The next leader gets N + 1. N is the
+token that each named resource remembers. The next leader gets N + 1, or in etcd
+and Kubernetes a token above the store's revision, if that is higher. N is the
 highest token that a leader really had, or any above it: see the logs, or what
 other resources remember.
 

@@ -6,6 +6,7 @@
 
 #include "config/src/duration.hpp"
 #include "exit_codes.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "output.hpp"
 #include "period_text.hpp"
 
@@ -206,7 +207,8 @@ std::string PeriodicJob::lastRunText() const {
   }
   if (history.past.empty()) return {};
   const PastRun& last = history.past.back();
-  return ": the last run, of period " + periodText(last.period) + " by " + last.holder + ", " + outcomeText(last);
+  return ": the last run, of period " + periodText(last.period) + " by " + shown(last.holder, mostShown) + ", " +
+         outcomeText(last);
 }
 
 }  // namespace tenure::cli

@@ -21,6 +21,7 @@
 #include "commands.hpp"
 #include "config/src/duration.hpp"
 #include "config_file.hpp"
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -36,7 +37,7 @@ constexpr int looksInALease = 20;
 nanoseconds timeToWatch(milliseconds lease) { return lease + lease / 500 + milliseconds{2}; }
 
 std::string writerOf(const StoredTokens& now) {
-  if (now.hasRecord() && !now.released) return now.holder + " leads, or has just led";
+  if (now.hasRecord() && !now.released) return shown(now.holder, mostShown) + " leads, or has just led";
   return "somebody has changed it";
 }
 
@@ -124,7 +125,8 @@ std::optional<std::string> pictureOf(const Plan& plan) {
   std::string text = "lease " + toString(plan.key) + " in " + plan.store->describe() + '\n';
   text += "  counter: " + orNone(plan.found.counter) + to;
   if (plan.found.hasRecord()) {
-    text += "  copy in the record: " + orNone(plan.found.copy) + to + "  holder: " + plan.found.holder +
+    text += "  copy in the record: " + orNone(plan.found.copy) + to +
+            "  holder: " + shown(plan.found.holder, mostShown) +
             (plan.found.released ? ", which has released it\n" : "; the record is marked as released\n");
   }
   for (const RecoverableResource& resource : plan.resources) {
@@ -137,7 +139,8 @@ std::optional<std::string> pictureOf(const Plan& plan) {
     text += resource.memory->describe() + ": " + orNone(*stored) + to;
   }
   return text + "The next leader gets fencing token " + toString(plan.token.next()) +
-         ".\nThis waives invariant I7 (tokens rise with every term) for this lease and these resources: a former "
+         " (in etcd and Kubernetes one above the store's\nrevision, if that is higher).\nThis waives invariant I7 "
+         "(tokens rise with every term) for this lease and these resources: a former "
          "leader\nwith a token above " +
          toString(plan.token) +
          " that still runs may write again until the next one has written. Resources that are\nnot named here keep "

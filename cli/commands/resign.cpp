@@ -16,6 +16,7 @@
 #include "commands.hpp"
 #include "config/src/duration.hpp"
 #include "config_file.hpp"
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -35,7 +36,7 @@ int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFaile
 
 /// Reads the record whenever the store hints at a change, and at intervals in any case.
 int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, milliseconds bound) {
-  const std::string name{nameOf(asked.holder)};
+  const std::string name = shown(nameOf(asked.holder), mostShown);
   MainTasks changed;
   WakeTimer timer;
   const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
@@ -81,7 +82,7 @@ int resignCommand(const ResignArguments& arguments) {
   const LeaseRecord& leader = *look->record;
   if (const auto code = askToStepDown(lease, leader)) return *code;
   // If this term has just ended, the read that follows shows who leads.
-  if (arguments.wait.count() == 0) return told(std::string{nameOf(leader.holder)} + " was asked to step down");
+  if (arguments.wait.count() == 0) return told(shown(nameOf(leader.holder), mostShown) + " was asked to step down");
   return waitForSuccessor(lease, leader, arguments.wait);
 }
 

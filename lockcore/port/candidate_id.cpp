@@ -4,6 +4,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "host_name.hpp"
+#include "quoted_text.hpp"
 
 namespace tenure {
 
@@ -14,14 +15,10 @@ std::string_view nameOf(std::string_view holderText) noexcept {
 
 std::string personOf(std::string_view holderText) {
   constexpr std::size_t mostName = 64, mostIncarnation = 8;
-  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
   const std::string_view name = nameOf(holderText);
-  std::size_t end = std::min(name.size(), mostName);
-  while (end > 0 && end < name.size() && continues(name[end])) --end;
-  std::string out{name.substr(0, end)};
-  if (end < name.size()) out += "...";
+  const std::string out = shown(name, mostName);
   if (name.size() == holderText.size()) return out;
-  return out.append(" (").append(holderText.substr(name.size() + 1, mostIncarnation)).append(")");
+  return out + " (" + shown(holderText.substr(name.size() + 1).substr(0, mostIncarnation), mostIncarnation) + ")";
 }
 
 std::optional<std::string> faultOfCandidateName(std::string_view name) {

@@ -1,5 +1,7 @@
 #include "quoted_text.hpp"
 
+#include <algorithm>
+
 #include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure {
@@ -22,7 +24,42 @@ void appendEscaped(std::string& out, char c, bool isText) {
 
 bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
+/// C1 controls, and the characters that turn the direction of writing (UAX #9).
+bool steersTerminal(std::string_view character) {
+  if (character.size() == 2) return character[0] == '\xC2' && static_cast<unsigned char>(character[1]) < 0xA0;
+  if (character.size() != 3 || character[0] != '\xE2') return false;
+  const auto second = static_cast<unsigned char>(character[1]), third = static_cast<unsigned char>(character[2]);
+  const bool marks = second == 0x80 && (third == 0x8E || third == 0x8F || (third >= 0xA8 && third <= 0xAE));
+  return marks || (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
+/// The length of the character of UTF-8 at the start; 0 if there is none.
+std::size_t characterLength(std::string_view text) {
+  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
+    if (isUtf8(text.substr(0, length))) return length;
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::string shown(std::string_view text, std::size_t most) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(characterLength(text), 1);
+    const std::string_view character = text.substr(0, length);
+    if (length > most) return out + "...";
+    most -= length;
+    const bool isText = isUtf8(character) && !steersTerminal(character);
+    if (length == 1 && (character[0] == '"' || character[0] == '\\')) {
+      out += character;
+    } else {
+      for (const char c : character) appendEscaped(out, c, isText);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
 
 std::string inQuotes(std::string_view text, std::size_t most) {
   std::size_t end = text.size();

@@ -6,6 +6,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "lockcore/port/lock_errors.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
@@ -25,7 +26,8 @@ HolderInfo holderIn(const LeaseRecord& record, std::chrono::nanoseconds unchange
 }
 
 std::string holderText(const HolderInfo& holder) {
-  return "is held by " + std::string{nameOf(holder.holder)} + " (" + holder.holder + ") " + withToken(holder.token);
+  return "is held by " + shown(nameOf(holder.holder), mostShown) + " (" + shown(holder.holder, mostShown) + ") " +
+         withToken(holder.token);
 }
 
 LockError storeTrouble(const StoreError& error) {

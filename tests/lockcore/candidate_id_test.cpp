@@ -38,6 +38,7 @@ TEST(CandidateIdTest, aPersonIsToldByANameThatIsNotTooLongAndEightDigits) {
   EXPECT_EQ(personOf(std::string(63, 'x') + "\xC3\xA4" + "y#1"), std::string(63, 'x') + "... (1)")
       << "no character is cut in two";
   EXPECT_EQ(personOf(""), "");
+  EXPECT_EQ(personOf("x\x1B[2J\n#\x1B[2J"), "x\\x1b[2J\\n (\\x1b[2J)") << "another client may be called anything";
 }
 
 }  // namespace

@@ -15,5 +15,21 @@ TEST(QuotedText, whatMayNotBePrintedAsItIsIsEscaped) {
   EXPECT_EQ(inQuotes(std::string(59, 'a') + "\xC3\xA9tail"), "\"" + std::string(59, 'a') + "...\"");
 }
 
+/// Whoever may write a record chooses the holder's text, and a terminal or a log is not to be steered by it.
+TEST(ShownText, nothingInItEndsALineOrSteersATerminal) {
+  EXPECT_EQ(shown("web-1 \"a\" \xC3\xA9", 60), "web-1 \"a\" \xC3\xA9");
+  EXPECT_EQ(shown(std::string_view{"x\0\x1B[31mred\nline2", 16}, 60), "x\\x00\\x1b[31mred\\nline2");
+  EXPECT_EQ(shown("a\xC2\x9B"
+                  "b\xE2\x80\xAE"
+                  "c\xE2\x81\xA6"
+                  "d\xE2\x80\x8F",
+                  60),
+            "a\\xc2\\x9bb\\xe2\\x80\\xaec\\xe2\\x81\\xa6d\\xe2\\x80\\x8f");
+  EXPECT_EQ(shown("\xE2\x80\xA6\xE2\x82\xAC", 60), "\xE2\x80\xA6\xE2\x82\xAC") << "others of that block stay";
+  EXPECT_EQ(shown("a\xFF", 60), "a\\xff");
+  EXPECT_EQ(shown("abc\xC3\xA9", 4), "abc...");
+  EXPECT_EQ(shown("abcd", 4), "abcd");
+}
+
 }  // namespace
 }  // namespace tenure::test

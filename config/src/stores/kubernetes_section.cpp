@@ -152,7 +152,7 @@ std::shared_ptr<LeaseStore> made(const KubernetesConfig& config, Logger logger) 
 constexpr const char* kubernetesStarter =
     R"(# Where the lease is kept: a Lease object of Kubernetes (1.14 or later), in the namespace of the pods that compete.
 # In a pod nothing more is needed than the rights on leases: config/kubernetes/role.yaml grants them.
-# tenure check --connect tells whether the server answers and grants them.
+# tenure check --connect tells whether the server answers and grants the rights to read and write.
 store:
   type: kubernetes
   # namespace: billing            # that of the pod, if left out
