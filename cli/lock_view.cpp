@@ -141,7 +141,7 @@ std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std:
   std::vector<std::pair<std::string, std::string>> rows{
       {"lock", toString(key)},
       {"state", record.released ? "released" : "held"},
-      {record.released ? "last owner" : "owner", shown(record.holder, mostShown)}};
+      {record.released ? "last owner" : "owner", shown(record.holder, mostOfHolder)}};
   rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
   const std::string age = ageText(record.acquiredAtMillis);
   rows.emplace_back("since", age.empty() ? "not stated by the writer" : age);
@@ -161,7 +161,7 @@ std::string tokenTable(const LockToken& token, const TokenView& view) {
       {"lease", durationText(token.lease())}};
   rows.emplace_back("remaining", view.remaining ? durationText(whole(*view.remaining))
                                                 : "not known: the token is of another machine or another boot");
-  if (!view.active && view.holder) rows.emplace_back("held by", shown(view.holder->holder, mostShown));
+  if (!view.active && view.holder) rows.emplace_back("held by", shown(view.holder->holder, mostOfHolder));
   rows.emplace_back("store", token.store());
   return table(rows);
 }
@@ -175,7 +175,7 @@ std::string listTable(const std::vector<LockWatch::Row>& rows, bool colours) {
     } else {
       const LeaseRecord& record = *row.record;
       const std::int64_t acquired = record.acquiredAtMillis;
-      line[2] = shown(record.holder, mostShown);
+      line[2] = shown(record.holder, mostOfHolder);
       line[3] = record.token.isNone() ? "none" : toString(record.token);
       line[4] = durationText(record.leaseDuration);
       line[5] = acquired == 0 ? "not told" : wallClockTextForDisplay(acquired);

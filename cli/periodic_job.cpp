@@ -207,7 +207,7 @@ std::string PeriodicJob::lastRunText() const {
   }
   if (history.past.empty()) return {};
   const PastRun& last = history.past.back();
-  return ": the last run, of period " + periodText(last.period) + " by " + shown(last.holder, mostShown) + ", " +
+  return ": the last run, of period " + periodText(last.period) + " by " + shown(last.holder, mostOfHolder) + ", " +
          outcomeText(last);
 }
 

@@ -37,7 +37,7 @@ constexpr int looksInALease = 20;
 nanoseconds timeToWatch(milliseconds lease) { return lease + lease / 500 + milliseconds{2}; }
 
 std::string writerOf(const StoredTokens& now) {
-  if (now.hasRecord() && !now.released) return shown(now.holder, mostShown) + " leads, or has just led";
+  if (now.hasRecord() && !now.released) return shown(now.holder, mostOfHolder) + " leads, or has just led";
   return "somebody has changed it";
 }
 
@@ -126,7 +126,7 @@ std::optional<std::string> pictureOf(const Plan& plan) {
   text += "  counter: " + orNone(plan.found.counter) + to;
   if (plan.found.hasRecord()) {
     text += "  copy in the record: " + orNone(plan.found.copy) + to +
-            "  holder: " + shown(plan.found.holder, mostShown) +
+            "  holder: " + shown(plan.found.holder, mostOfHolder) +
             (plan.found.released ? ", which has released it\n" : "; the record is marked as released\n");
   }
   for (const RecoverableResource& resource : plan.resources) {

@@ -36,7 +36,7 @@ int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFaile
 
 /// Reads the record whenever the store hints at a change, and at intervals in any case.
 int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, milliseconds bound) {
-  const std::string name = shown(nameOf(asked.holder), mostShown);
+  const std::string name = shown(nameOf(asked.holder), mostOfHolder);
   MainTasks changed;
   WakeTimer timer;
   const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
@@ -82,7 +82,7 @@ int resignCommand(const ResignArguments& arguments) {
   const LeaseRecord& leader = *look->record;
   if (const auto code = askToStepDown(lease, leader)) return *code;
   // If this term has just ended, the read that follows shows who leads.
-  if (arguments.wait.count() == 0) return told(shown(nameOf(leader.holder), mostShown) + " was asked to step down");
+  if (arguments.wait.count() == 0) return told(shown(nameOf(leader.holder), mostOfHolder) + " was asked to step down");
   return waitForSuccessor(lease, leader, arguments.wait);
 }
 

@@ -17,8 +17,8 @@ namespace tenure {
 /// The text in quotes, safe to print: control characters escaped, and shortened if it has more than `most` bytes.
 [[nodiscard]] std::string inQuotes(std::string_view text, std::size_t most = 60);
 
-/// Enough for every candidate of tenure.
-inline constexpr std::size_t mostShown = 250;
+/// Enough for the text of every candidate of tenure.
+inline constexpr std::size_t mostOfHolder = 250;
 
 /// The text without quotes, of at most `most` bytes, for a line of a log or of a terminal. What could end the line,
 /// steer a terminal or turn the direction of writing is escaped, and so are bytes that are not UTF-8.

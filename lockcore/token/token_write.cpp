@@ -26,7 +26,7 @@ HolderInfo holderIn(const LeaseRecord& record, std::chrono::nanoseconds unchange
 }
 
 std::string holderText(const HolderInfo& holder) {
-  return "is held by " + shown(nameOf(holder.holder), mostShown) + " (" + shown(holder.holder, mostShown) + ") " +
+  return "is held by " + shown(nameOf(holder.holder), mostOfHolder) + " (" + shown(holder.holder, mostOfHolder) + ") " +
          withToken(holder.token);
 }
 
