@@ -19,6 +19,7 @@ struct RunArguments {
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};
   bool busyOk{false};
+  std::string notify{};  ///< job: it finds the service manager's variables as well; empty: it does not
   JobArguments job{};
   std::vector<std::string> command;
 };

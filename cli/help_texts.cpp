@@ -37,7 +37,8 @@ const char* const run = R"(tenure run - compete for a lease, and run a program w
 
 Usage: tenure run --config FILE [--once] [--wait DURATION [--busy-ok]]
                   [--per DURATION | --schedule CRON [--time-zone ZONE]]
-                  [--guarantee G] [--missed M] [--job NAME] -- COMMAND [ARGS...]
+                  [--guarantee G] [--missed M] [--job NAME] [--notify job]
+                  -- COMMAND [ARGS...]
 
 COMMAND is started when this copy is elected and ended when leadership ends: it
 gets SIGTERM, and SIGKILL after lease.drain_timeout or when the lease ends,
@@ -66,6 +67,8 @@ Options:
                        present one at any time in it), all (in their order)
   --job NAME           a job of the file's section jobs; beside --per or
                        --schedule: the name of this one (default job)
+  --notify job         under systemd: COMMAND may notify as well (it finds
+                       NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID)
   -h, --help           print this help and exit
 
 COMMAND finds in its environment:
