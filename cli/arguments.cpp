@@ -128,6 +128,7 @@ class Parser {
                                            [this](const std::string& text) { runArguments_.wait = durationOf(text); });
     run_->add_flag("--busy-ok", runArguments_.busyOk);
     run_->add_option("--http", runArguments_.http)->check(isGivenText);
+    run_->add_option("--notify", runArguments_.notify)->check(oneOf({"job"}));
     JobArguments& job = runArguments_.job;
     run_->add_option("--job", job.name)->check(isGiven);
     run_->add_option_function<std::string>("--per",

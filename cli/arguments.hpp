@@ -19,7 +19,8 @@ struct RunArguments {
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};
   bool busyOk{false};
-  std::string http{};  ///< where to listen; empty: as the file says
+  std::string http{};    ///< where to listen; empty: as the file says
+  std::string notify{};  ///< job: it finds the service manager's variables as well; empty: it does not
   JobArguments job{};
   std::vector<std::string> command;
 };

@@ -6,7 +6,8 @@
 
 namespace tenure::cli {
 
-/// Empty if the variable is not set. The program never sets variables, so any thread may read them.
+/// Empty if the variable is not set. The program changes its environment only before
+/// its first thread starts, so any thread may read it.
 [[nodiscard]] inline std::string environmentText(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): see above
   return value != nullptr ? value : "";

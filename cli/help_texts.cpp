@@ -41,7 +41,7 @@ const char* const run = R"(tenure run - compete for a lease, and run a program w
 Usage: tenure run --config FILE [--once] [--wait DURATION [--busy-ok]]
                   [--per DURATION | --schedule CRON [--time-zone ZONE]]
                   [--guarantee G] [--missed M] [--job NAME]
-                  [--http ADDRESS] -- COMMAND [ARGS...]
+                  [--http ADDRESS] [--notify job] -- COMMAND [ARGS...]
 
 COMMAND is started when this copy is elected and ended when leadership ends: it
 gets SIGTERM, and SIGKILL after lease.drain_timeout or when the lease ends,
@@ -73,6 +73,8 @@ Options:
   --http ADDRESS       show over HTTP who leads: 127.0.0.1:9200, [::1]:9200 or
                        unix:/PATH (/leader, /metrics, /status, /history, ...);
                        instead of the file's http.listen; off: nowhere
+  --notify job         under systemd: COMMAND may notify as well (it finds
+                       NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID)
   -h, --help           print this help and exit
 
 COMMAND finds in its environment:

@@ -90,6 +90,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       guard_{channel_},
       publisher_{channel_, group_.timing()},
       restartDelay_{group_.timing().duration()},
+      service_{options_.service, sharedScheduler, logger_},
       firstContact_{readClock()},
       waitLimit_{options_.wait, readClock(), proofTime(options_, group_.timing())} {
   if (group_.timing().progressTimeout()) progress_.emplace();
@@ -123,6 +124,7 @@ int Supervisor::run() {
     keepGuard();
     if (progress_ && progress_->take() && term_) term_->reportProgress();
     advance(readClock());
+    tellService(readClock());
   }
   tasks_.run();  // releases a term that began in the last moment
   return exitCode_.value_or(exitOk);
@@ -154,6 +156,7 @@ CandidacyEvents Supervisor::events() {
   };
   events.leaderSeen = [this](const std::optional<LeaderInfo>& leader) {
     waitLimit_.leaderSeen(leader && !leader->self, readClock());
+    leader_ = leader;
     noteHolder(leader);
   };
   events.stopped = [this](ReleaseResult result) { stopped_ = result; };
@@ -166,7 +169,7 @@ void Supervisor::wait() {
   if (periods_) left = earlier(left, periods_->untilLook());
   left = earlier(left, waitLimit_.untilLook(now));
   if (candidacy_) left = earlier(left, firstContact_.untilLook(now));
-  left = earlier(left, untilQuit(now));
+  left = earlier(earlier(left, untilQuit(now)), service_.untilAct(now));
   if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
   left = earlier(earlier(left, holderNote_.untilDue(now)), stubbornNote_.untilDue(now));
   timer_.arm(left);
@@ -302,6 +305,7 @@ void Supervisor::makeContact(const Instant& now, const LeaseStatus& lease) {
   if (firstContact_.isMade()) return startupLog_.open();
   if (!advice) return;
   startupLog_.told(advice->cause);
+  waitTold_ = true;
   if (advice->kind == FirstContact::Advice::Kind::giveUp) {
     complain("cannot compete: " + advice->cause);
     return leave(exitStore);

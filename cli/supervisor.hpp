@@ -20,6 +20,7 @@
 #include "job_run.hpp"
 #include "periodic_job.hpp"
 #include "routing.hpp"
+#include "service_notifier.hpp"
 #include "signals.hpp"
 #include "startup_log.hpp"
 #include "supervisor_waits.hpp"
@@ -37,6 +38,8 @@ struct SupervisorOptions {
   bool busyIsFine{false};   ///< if somebody else leads when the wait ends, exit with 0
   /// Set: the command is not run for as long as this copy leads, but once in each of the job's periods.
   std::optional<TermLedger::Job> job{};
+  ServiceEnvironment service{};  ///< of the service manager that is told how this copy is; empty: none
+  bool jobMayNotify{false};      ///< the job finds these variables as well
 };
 
 /// One thread, one loop. Everything happens on the thread that calls `run`. It must be the main thread and must not end
@@ -88,6 +91,9 @@ class Supervisor {
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilQuit(const Instant& now) const;
   [[noreturn]] void quit();
 
+  void tellService(const Instant& now);
+  [[nodiscard]] std::string serviceText() const;
+
   [[nodiscard]] JobSpec jobSpec(const Leadership& term) const;
 
   // Constant after construction.
@@ -120,7 +126,10 @@ class Supervisor {
   std::unique_ptr<JobRun> job_;
   Instant jobBegan_{};
 
+  ServiceNotifier service_;
+  std::optional<LeaderInfo> leader_;  ///< as last seen
   FirstContact firstContact_;
+  bool waitTold_{false};  ///< that it waits for its store
   WaitLimit waitLimit_;
   std::optional<ReleaseResult> stopped_;
   std::optional<Instant> pausedAt_;

@@ -66,6 +66,8 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
   if (periods_) periods_->describeRun(spec.environment);
+  if (options_.jobMayNotify)
+    spec.environment.insert(options_.service.variables.begin(), options_.service.variables.end());
   if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
   // As long as anything of the job is left, this holder must count as alive.
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();

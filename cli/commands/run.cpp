@@ -11,6 +11,7 @@
 namespace tenure::cli {
 
 int runCommand(const RunArguments& arguments, const SignalState& signals) {
+  ServiceEnvironment service = ServiceEnvironment::take();
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   if (config->options.candidate.mode == CandidateMode::observe) {
@@ -43,6 +44,8 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
   options.command = arguments.command;
   options.once = arguments.once;
   options.wait = arguments.wait;
+  options.service = std::move(service);
+  options.jobMayNotify = !arguments.notify.empty();
   options.configFile = std::filesystem::absolute(arguments.config).string();
   return Supervisor{*config, std::move(options), signals}.run();
 }
