@@ -2,6 +2,7 @@
 #include <tenure/election/pause.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "supervisor.hpp"
 
 namespace tenure::cli {
@@ -34,7 +35,7 @@ std::string Supervisor::serviceText() const {
   if (!firstContact_.isMade()) return "waiting for the store";
   if (!leader_ || leader_->self) return "standing by, nobody leads";
   if (pauseIn(leader_->holder)) return "standing by, the group is paused";
-  return "standing by, " + std::string{nameOf(leader_->holder)} + " leads";
+  return "standing by, " + shown(nameOf(leader_->holder), mostOfHolder) + " leads";
 }
 
 }  // namespace tenure::cli
