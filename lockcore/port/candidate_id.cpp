@@ -16,7 +16,7 @@ std::string_view nameOf(std::string_view holderText) noexcept {
 std::string personOf(std::string_view holderText) {
   constexpr std::size_t mostName = 64, mostIncarnation = 8;
   const std::string_view name = nameOf(holderText);
-  const std::string out = shown(name, mostName);
+  std::string out = shown(name, mostName);
   if (name.size() == holderText.size()) return out;
   return out + " (" + shown(holderText.substr(name.size() + 1).substr(0, mostIncarnation), mostIncarnation) + ")";
 }
