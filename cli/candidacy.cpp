@@ -12,9 +12,12 @@ Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& task
     if (routing_) routing_(term);
     work(term);
   };
-  listener.onRenewed = [this](const Renewal&) {
-    const std::lock_guard lock{mutex_};
-    if (term_) publisher_.publish(*term_);
+  listener.onRenewed = [this](const Renewal& renewal) {
+    {
+      const std::lock_guard lock{mutex_};
+      if (term_) publisher_.publish(*term_);
+    }
+    if (events_.renewed) tasks_.post([renewed = events_.renewed, token = renewal.token] { renewed(token); });
   };
   listener.onLeaderChanged = [this](const std::optional<LeaderInfo>& leader) {
     tasks_.post([seen = events_.leaderSeen, leader] { seen(leader); });

@@ -24,6 +24,8 @@ struct CandidacyEvents {
   /// The work must stop. This may come for a term whose work has already ended.
   std::function<void(FencingToken)> termEnds;
   std::function<void(const std::optional<LeaderInfo>&)> leaderSeen;
+  /// A renewal of this term was acknowledged. Empty: nobody wants to know.
+  std::function<void(FencingToken)> renewed{};
   /// After `stop`: the candidate does not compete any more, and no callback comes.
   std::function<void(ReleaseResult)> stopped;
 };

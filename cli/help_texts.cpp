@@ -54,6 +54,9 @@ copy that leads starts it once in each period, and leads on between the runs.
 The leader's record says which periods were run, so no other copy and no later
 start runs one again. Wall clocks name the periods and decide nothing else.
 
+Commands of the file's section hooks run before COMMAND starts, at each renewal,
+and when COMMAND has ended.
+
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
   --once               run COMMAND in one term only; exit with its exit code.

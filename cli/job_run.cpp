@@ -27,22 +27,28 @@ std::string newIdentity() {
 }
 
 /// A job under another job's supervisor belongs to both jobs.
-JobSpec marked(JobSpec spec, const std::string& identity) {
+std::string markOf(const std::string& identity) {
   const std::string outer = environmentText(jobVariable);
-  spec.environment[jobVariable] = outer.empty() ? identity : outer + ':' + identity;
+  return outer.empty() ? identity : outer + ':' + identity;
+}
+
+JobSpec marked(JobSpec spec, const std::string& mark) {
+  spec.environment[jobVariable] = mark;
   return spec;
 }
 
 }  // namespace
 
 JobRun::JobRun(const JobSpec& spec, nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
-               const SignalState& signals, Logger logger)
-    : identity_{newIdentity()},
+               const SignalState& signals, Logger logger, std::string name)
+    : name_{std::move(name)},
+      identity_{newIdentity()},
+      mark_{markOf(identity_)},
       channel_{channel},
       guard_{guard},
       logger_{std::move(logger)},
       drainTimeout_{drainTimeout},
-      job_{Job::start(marked(spec, identity_), signals)},
+      job_{Job::start(marked(spec, mark_), signals)},
       processes_{job_.group(), identity_} {
   channel_.beginJob(drainTimeout);
   guard_.watch(job_.group(), identity_, spec.livenessFile);
@@ -52,6 +58,8 @@ JobRun::~JobRun() {
   if (!over_) processes_.kill();
   guard_.forget();
 }
+
+std::string JobRun::who() const { return name_ + " (process " + std::to_string(id()) + ")"; }
 
 void JobRun::stop(const std::string& why) {
   if (!stopWhy_) stopWhy_ = why;
@@ -64,7 +72,7 @@ void JobRun::forward(int signal) const noexcept {
 void JobRun::noteStops() {
   const std::optional<int> signal = job_.takeStop();
   if (!signal) return;
-  const std::string what = "the job (process " + std::to_string(id()) + ") has been stopped ";
+  const std::string what = who() + " has been stopped ";
   if (*signal == SIGTTIN || *signal == SIGTTOU) {
     return complain(what + "by the terminal, which it cannot " + (*signal == SIGTTIN ? "read from" : "set") +
                     " in a process group of its own; give it its input by a file or a pipe, such as < /dev/null");
@@ -103,7 +111,7 @@ void JobRun::act(const Instant& now) {
     }
   }
   if (hurried_ || killed_) {
-    kill("asked to hurry");
+    kill(hurried_.value_or("it was killed before"));
   } else if (untilKill(now).count() <= 0) {
     kill("its time is over");
   }
@@ -140,8 +148,8 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
   const bool isFirst = channel_.claimTermination();
   if (!barrierOpen_) return kill("it had not begun, and " + why);
   if (tooLate) return kill("its time is over");
-  logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is told to stop: " + why,
-              LogEvent::jobStopping, {{"pid", id()}, {"reason", why}});
+  logger_.log(LogLevel::info, who() + " is told to stop: " + why, LogEvent::jobStopping,
+              {{"pid", id()}, {"reason", why}});
   if (!isFirst) return;  // the guard did it, because this process was late
   processes_.refresh();
   processes_.signal(SIGTERM);
@@ -150,8 +158,7 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
 
 void JobRun::kill(const std::string& why) {
   if (!std::exchange(killed_, true)) {
-    logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is killed: " + why, LogEvent::jobKilled,
-                {{"pid", id()}, {"reason", why}});
+    logger_.log(LogLevel::info, who() + " is killed: " + why, LogEvent::jobKilled, {{"pid", id()}, {"reason", why}});
   }
   processes_.kill();
   noteEnding();

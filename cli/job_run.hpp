@@ -28,17 +28,21 @@ class JobRun {
   /// Starts the job behind its barrier and hands it to the guard. The term must have been published. Throws
   /// std::system_error if no process can be started.
   JobRun(const JobSpec& spec, std::chrono::nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
-         const SignalState& signals, Logger logger);
+         const SignalState& signals, Logger logger, std::string name = "the job");
   ~JobRun();
   JobRun(const JobRun&) = delete;
   JobRun& operator=(const JobRun&) = delete;
 
   [[nodiscard]] pid_t id() const noexcept { return job_.id(); }
+  /// "the job (process 12)".
+  [[nodiscard]] std::string who() const;
+  /// The value of `jobVariable` that makes another process a part of this job: it is ended with the job.
+  [[nodiscard]] const std::string& mark() const noexcept { return mark_; }
 
   /// SIGTERM, then the drain timeout or the end of validity, then SIGKILL.
   void stop(const std::string& why);
   /// SIGKILL at the next `act`.
-  void hurry() noexcept { hurried_ = true; }
+  void hurry(const std::string& why = "asked to hurry") { hurried_ = why; }
   /// Any other signal, to the job's first process only.
   void forward(int signal) const noexcept;
 
@@ -68,7 +72,9 @@ class JobRun {
   void kill(const std::string& why);
   [[nodiscard]] std::chrono::nanoseconds untilKill(const Instant& now) const;
 
+  std::string name_;
   std::string identity_;
+  std::string mark_;
   GuardChannel& channel_;
   GuardKeeper& guard_;
   Logger logger_;
@@ -78,7 +84,7 @@ class JobRun {
   bool barrierOpen_{false};
   int execError_{0};
   std::optional<std::string> stopWhy_;
-  bool hurried_{false};
+  std::optional<std::string> hurried_;  ///< why
   std::optional<Instant> terminatedAt_;
   bool stopped_{false};
   bool killed_{false};

@@ -101,6 +101,8 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
 
 Supervisor::~Supervisor() {
   job_.reset();
+  renewing_.reset();
+  revoking_.reset();
   work_.reset();
 }
 
@@ -159,6 +161,7 @@ CandidacyEvents Supervisor::events() {
     leader_ = leader;
     noteHolder(leader);
   };
+  if (!options_.hooks.onRenewed.empty()) events.renewed = [this](FencingToken token) { startRenewed(token); };
   events.stopped = [this](ReleaseResult result) { stopped_ = result; };
   return events;
 }
@@ -170,11 +173,15 @@ void Supervisor::wait() {
   left = earlier(left, waitLimit_.untilLook(now));
   if (candidacy_) left = earlier(left, firstContact_.untilLook(now));
   left = earlier(earlier(left, untilQuit(now)), service_.untilAct(now));
+  left = earlier(left, untilHooks(now));
   if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
   left = earlier(earlier(left, holderNote_.untilDue(now)), stubbornNote_.untilDue(now));
   timer_.arm(left);
   std::vector<pollfd> entries = job_ ? job_->descriptors() : std::vector<pollfd>{};
   const int progress = progress_ ? progress_->descriptor() : -1;
+  for (const auto* hook : {renewing_.get(), revoking_.get()}) {
+    if (hook != nullptr) entries.push_back(hook->descriptor());
+  }
   for (const int fd :
        {signals_.descriptor(), tasks_.descriptor(), timer_.descriptor(), guard_.control(), guard_.pidfd(), progress}) {
     entries.push_back({fd, POLLIN, 0});
@@ -188,7 +195,7 @@ void Supervisor::takeSignals() {
     if (*signal == SIGCHLD) {
       if (job_) job_->noteStops();
     } else if (*signal == SIGUSR1 || *signal == SIGUSR2) {
-      if (job_) job_->forward(*signal);
+      if (job_ && !electing_) job_->forward(*signal);
     } else if (*signal == SIGQUIT) {
       stopPolitely(*signal);
       hurry();
@@ -207,12 +214,11 @@ void Supervisor::stopPolitely(int signal) {
   }
   if (job_) {
     job_->stop("the supervisor was asked to stop");
-    stubbornNote_.set("the job (process " + std::to_string(job_->id()) + ") has not ended yet; it is killed " +
-                          seconds(group_.timing().drainTimeout()) +
+    stubbornNote_.set(job_->who() + " has not ended yet; it is killed " + seconds(group_.timing().drainTimeout()) +
                           " after the first signal at the latest, and by a second one at once",
                       *stopAskedAt_);
   }
-  if (!job_ || !options_.once) leave(codeOfStop(signal));
+  if (!job_ || electing_ || !options_.once) leave(codeOfStop(signal));
   if (candidacy_) candidacy_->stop();
 }
 
@@ -224,8 +230,13 @@ int Supervisor::codeOfStop(int signal) const {
 
 void Supervisor::hurry() {
   if (job_) {
-    logger_.log(LogLevel::warn, "asked to stop at once: the job is killed");
+    logger_.log(LogLevel::warn, "asked to stop at once: " + job_->who() + " is killed");
     job_->hurry();
+    return;
+  }
+  if (revoking_) {
+    logger_.log(LogLevel::warn, "asked to stop at once: hook on_revoked is killed");
+    revoking_->kill();
     return;
   }
   // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
@@ -256,12 +267,13 @@ void Supervisor::advance(const Instant& now) {
   if (!job_) stubbornNote_.drop();
   if (const auto note = holderNote_.take(now)) complain(*note);
   if (const auto note = stubbornNote_.take(now)) complain(*note);
+  actHooks(now);
   if (job_) {
     publisher_.publish(*term_);
     job_->act(now);
     if (job_->isOver()) endJob();
   }
-  if (periods_ && term_ && !job_) betweenRuns(now);
+  if (periods_ && term_ && !job_ && !endsTerm()) betweenRuns(now);
   if (candidacy_ && !stopped_ && !firstContact_.isMade()) makeContact(now, candidacy_->status().lease);
   if (!job_ && candidacy_ && !stopped_) {
     const LeaseStatus lease = candidacy_->status().lease;
@@ -284,7 +296,7 @@ void Supervisor::leave(int code) {
 
 /// The elector has stopped: ends the program, or pauses before it competes again.
 void Supervisor::settle(const Instant& now) {
-  if (!stopped_ || job_) return;
+  if (!stopped_ || job_ || endsTerm()) return;
   if (*stopped_ == ReleaseResult::unknown || *stopped_ == ReleaseResult::notDrained) {
     logger_.log(LogLevel::warn,
                 "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires by itself");

@@ -16,6 +16,7 @@
 #include "first_contact.hpp"
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
+#include "hook_run.hpp"
 #include "job_deadline.hpp"
 #include "job_run.hpp"
 #include "periodic_job.hpp"
@@ -38,6 +39,7 @@ struct SupervisorOptions {
   bool busyIsFine{false};   ///< if somebody else leads when the wait ends, exit with 0
   /// Set: the command is not run for as long as this copy leads, but once in each of the job's periods.
   std::optional<TermLedger::Job> job{};
+  HooksConfig hooks{};
   ServiceEnvironment service{};  ///< of the service manager that is told how this copy is; empty: none
   bool jobMayNotify{false};      ///< the job finds these variables as well
 };
@@ -68,12 +70,29 @@ class Supervisor {
   void compete();
   [[nodiscard]] CandidacyEvents events();
   void beginTerm(const Leadership& term, WorkHandle handle);
+  void beginWork();
   void startJob();
   void endJob();
   void judgeEnd(const ExitStatus& status, bool byItself);
   void betweenRuns(const Instant& now);
   void actOnPeriods(const Instant& now);
   void endTerm();
+
+  // Hooks, in the order of a term.
+  void startElected();
+  void endElected();
+  void startRenewed(FencingToken token);
+  void endRenewed();
+  void startRevoked();
+  void endRevoked();
+  void actHooks(const Instant& now);
+  void dropTerm();
+  /// The term is given up or lost, and its work is not over: on_revoked runs, or has failed.
+  [[nodiscard]] bool endsTerm() const noexcept { return revoking_ || holding_; }
+  [[nodiscard]] std::chrono::nanoseconds untilInvalid(const Instant& now) const;
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilHooks(const Instant& now) const;
+  [[nodiscard]] JobSpec hookSpec(const std::string& command) const;
+
   void settle(const Instant& now);
 
   /// Ends the program with this code once the job is gone and the lease is released. The code of the first call counts.
@@ -94,7 +113,8 @@ class Supervisor {
   void tellService(const Instant& now);
   [[nodiscard]] std::string serviceText() const;
 
-  [[nodiscard]] JobSpec jobSpec(const Leadership& term) const;
+  [[nodiscard]] JobSpec termSpec() const;
+  [[nodiscard]] JobSpec jobSpec() const;
 
   // Constant after construction.
   const bool terminates_;  ///< on_lost: terminate
@@ -123,7 +143,13 @@ class Supervisor {
   std::optional<ops::HttpListener> http_;
   std::optional<Leadership> term_;
   WorkHandle work_;
-  std::unique_ptr<JobRun> job_;
+  std::unique_ptr<JobRun> job_;        ///< or the hook on_elected, under the same guard
+  bool electing_{false};               ///< it is the hook
+  bool electedIsLate_{false};          ///< and was killed for its time
+  std::unique_ptr<HookRun> renewing_;  ///< on_renewed
+  bool renewalHookFails_{false};       ///< which was told
+  std::unique_ptr<HookRun> revoking_;  ///< on_revoked
+  bool holding_{false};                ///< on_revoked failed: the lease must expire
   Instant jobBegan_{};
 
   ServiceNotifier service_;

@@ -20,7 +20,8 @@ void Supervisor::tellService(const Instant& now) {
   service_.status(serviceText());
   if (exitCode_ || stopAskedAt_) {
     const auto& timing = group_.timing();
-    service_.stopping(timing.drainTimeout() + timing.duration() + endOfProcess);
+    const auto hook = options_.hooks.onRevoked.empty() ? std::chrono::milliseconds{0} : options_.hooks.timeout;
+    service_.stopping(timing.drainTimeout() + timing.duration() + hook + endOfProcess);
   }
   service_.act(now);
 }

@@ -21,8 +21,13 @@ void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
   waitLimit_.lift();
   term_ = term;
   work_ = std::move(handle);
+  if (options_.hooks.onElected.empty()) return beginWork();
+  startElected();
+}
+
+void Supervisor::beginWork() {
   if (!periods_) return startJob();
-  if (const auto fault = periods_->beginTerm(term, readClock())) {
+  if (const auto fault = periods_->beginTerm(*term_, readClock())) {
     complain("job " + periods_->name() + " cannot be run under " + toString(group_.key()) + ": " + *fault);
     endTerm();
     if (options_.once) return leave(exitStore);
@@ -35,8 +40,8 @@ void Supervisor::startJob() {
   jobBegan_ = readClock();
   publisher_.publish(*term_);
   try {
-    job_ = std::make_unique<JobRun>(jobSpec(*term_), jobDrainTimeout(group_.timing()), channel_, guard_, signalState_,
-                                    logger_);
+    job_ =
+        std::make_unique<JobRun>(jobSpec(), jobDrainTimeout(group_.timing()), channel_, guard_, signalState_, logger_);
     const FencingToken token = term_->fencingToken();
     logger_.log(LogLevel::info,
                 "the job starts as process " + std::to_string(job_->id()) + " with fencing token " + toString(token) +
@@ -55,23 +60,29 @@ void Supervisor::startJob() {
   }
 }
 
-JobSpec Supervisor::jobSpec(const Leadership& term) const {
+/// What a process finds that acts under the present term.
+JobSpec Supervisor::termSpec() const {
   JobSpec spec;
-  spec.command = options_.command;
-  spec.environment = {{"TENURE_FENCING_TOKEN", toString(term.fencingToken())},
+  spec.environment = {{"TENURE_FENCING_TOKEN", toString(term_->fencingToken())},
                       {"TENURE_GROUP", group_.name()},
-                      {"TENURE_LEASE", term.leaseName()},
-                      {"TENURE_CANDIDATE", term.holder()},
+                      {"TENURE_LEASE", term_->leaseName()},
+                      {"TENURE_CANDIDATE", term_->holder()},
                       {"TENURE_STORE", group_.store()->describe()},
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
-  if (periods_) periods_->describeRun(spec.environment);
-  if (options_.jobMayNotify)
-    spec.environment.insert(options_.service.variables.begin(), options_.service.variables.end());
   if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
   // As long as anything of the job is left, this holder must count as alive.
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
   if (notice) spec.livenessFile = notice->descriptor();
+  return spec;
+}
+
+JobSpec Supervisor::jobSpec() const {
+  JobSpec spec = termSpec();
+  spec.command = options_.command;
+  if (periods_) periods_->describeRun(spec.environment);
+  if (options_.jobMayNotify)
+    spec.environment.insert(options_.service.variables.begin(), options_.service.variables.end());
   if (progress_) {
     spec.inherited.push_back(progress_->jobEnd());
     spec.environment["TENURE_PROGRESS_FD"] = std::to_string(progress_->jobEnd());
@@ -81,6 +92,7 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
 
 /// Nothing of the job is left. Only now may the elector release the lease (I9).
 void Supervisor::endJob() {
+  if (electing_) return endElected();
   const ExitStatus status = job_->status().value_or(ExitStatus{});
   const bool byItself = !job_->wasStopped();
   logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text(),
@@ -160,6 +172,12 @@ void Supervisor::actOnPeriods(const Instant& now) {
 
 void Supervisor::endTerm() {
   if (periods_) periods_->endTerm();
+  renewing_.reset();
+  if (options_.hooks.onRevoked.empty()) return dropTerm();
+  startRevoked();
+}
+
+void Supervisor::dropTerm() {
   term_.reset();
   work_.reset();
 }

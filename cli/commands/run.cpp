@@ -44,6 +44,7 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
   options.command = arguments.command;
   options.once = arguments.once;
   options.wait = arguments.wait;
+  options.hooks = config->hooks;
   options.service = std::move(service);
   options.jobMayNotify = !arguments.notify.empty();
   options.configFile = std::filesystem::absolute(arguments.config).string();

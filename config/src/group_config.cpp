@@ -4,6 +4,7 @@
 #include <tenure/config/group_config.hpp>
 #include <tenure/ops/http_listener.hpp>
 
+#include "hooks_section.hpp"
 #include "jobs_section.hpp"
 #include "routing_section.hpp"
 #include "store_types.hpp"
@@ -13,7 +14,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.logLevel, c.logFormat, c.httpListen, c.routing, c.jobs);
+                    c.logLevel, c.logFormat, c.httpListen, c.routing, c.hooks, c.jobs);
   };
   return parts(a) == parts(b);
 }
@@ -29,6 +30,7 @@ OptionFaults faultsOf(const GroupConfig& config) {
     if (!fault.empty()) faults.push_back({"http.listen", std::move(fault)});
   }
   for (OptionFault& ofRouting : config::faultsOfRouting(config)) faults.push_back(std::move(ofRouting));
+  for (OptionFault& ofHooks : config::faultsOfHooks(config)) faults.push_back(std::move(ofHooks));
   for (OptionFault& ofJobs : config::faultsOfJobs(config)) faults.push_back(std::move(ofJobs));
   return faults;
 }

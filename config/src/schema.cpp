@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "election/src/group_ranges.hpp"
+#include "hooks_section.hpp"
 #include "jobs_section.hpp"
 #include "routing_section.hpp"
 #include "store_types.hpp"
@@ -316,6 +317,13 @@ const std::vector<SectionSpec>& sections() {
            "For pods of Kubernetes (store.type kubernetes): tenure run keeps the label tenure.dev/role=leader on the "
            "pod that leads, and on no other one, so that a Service can select it. Routing is no fence. The user "
            "needs the rights get, list and patch on pods. For groups with one lease."},
+      {.name = "hooks",
+       .example = "{ on_elected: \"./address up\" }",
+       .about =
+           "Commands that tenure run runs by /bin/sh -c at the events of a term, with the job's environment and "
+           "TENURE_REMAINING_MS. They never delay a renewal. Write $$ for a dollar sign. A program with an elector of "
+           "its own has callbacks instead, and runs none of them. For groups with one lease, and not with "
+           "candidate.mode observe."},
       {.name = "jobs",
        .named = true,
        .example = "{ nightly: { schedule: \"0 3 * * *\" } }",
@@ -336,6 +344,7 @@ const std::vector<KeySpec>& keySpecs() {
     addStoreKeys(specs);
     addRemainingKeys(specs);
     addRoutingKeys(specs);
+    addHookKeys(specs);
     addJobKeys(specs);
     fillInDefaults(specs);
     return specs;

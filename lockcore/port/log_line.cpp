@@ -8,7 +8,7 @@
 namespace tenure {
 namespace {
 
-constexpr std::array<LogEventSpec, 16> specs{{
+constexpr std::array<LogEventSpec, 18> specs{{
     {LogEvent::message, "message", "", "Every line that no other event of this table tells."},
     {LogEvent::candidateStarted, "candidate_started", "group candidate store",
      "A candidate begins to compete, or an observer to follow the leader."},
@@ -25,10 +25,13 @@ constexpr std::array<LogEventSpec, 16> specs{{
     {LogEvent::lockInDoubt, "lock_in_doubt", "lock error remaining_ms",
      "A renewal of a lock failed. It is held on for this time if no renewal succeeds."},
     {LogEvent::jobStarted, "job_started", "group pid token", "`tenure run` has started the job."},
-    {LogEvent::jobStopping, "job_stopping", "group pid reason", "The job is told to stop by SIGTERM."},
-    {LogEvent::jobKilled, "job_killed", "group pid reason", "The job is killed by SIGKILL."},
+    {LogEvent::jobStopping, "job_stopping", "group pid reason",
+     "The job, or the hook on_elected, is told to stop by SIGTERM."},
+    {LogEvent::jobKilled, "job_killed", "group pid reason", "The job, or the hook on_elected, is killed by SIGKILL."},
     {LogEvent::jobEnded, "job_ended", "group pid exit_code",
      "Nothing of the job is left. The exit code is that of a shell: 128 + the signal where one ended it."},
+    {LogEvent::hookStarted, "hook_started", "group hook token", "`on_elected` or `on_revoked` was started."},
+    {LogEvent::hookEnded, "hook_ended", "group hook exit_code", "Nothing of this hook is left."},
     {LogEvent::fenceRefused, "fence_refused", "",
      "The fence proxy has refused requests with a stale token. The sentence says which."},
     {LogEvent::linesLost, "lines_lost", "count",

@@ -93,10 +93,11 @@ pid_t threadNamed(const std::string& name, pid_t process) {
 /// Holds one thread of a child; the others go on.
 class HeldThread {
  public:
-  explicit HeldThread(pid_t thread) : thread_{thread} {
-    held_ = ptrace(PTRACE_SEIZE, thread_, nullptr, nullptr) == 0 &&
-            ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) == 0 && waitpid(thread_, nullptr, __WALL) == thread_;
-  }
+  explicit HeldThread(pid_t thread)
+      : thread_{thread},
+        held_{ptrace(PTRACE_SEIZE, thread_, nullptr, nullptr) == 0 &&
+              ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) == 0 &&
+              waitpid(thread_, nullptr, __WALL) == thread_} {}
   HeldThread(const HeldThread&) = delete;
   HeldThread& operator=(const HeldThread&) = delete;
   ~HeldThread() { ptrace(PTRACE_DETACH, thread_, nullptr, nullptr); }

@@ -35,6 +35,7 @@ GroupConfig minimal() {
 /// An observer has no jobs, so `full` has none.
 GroupConfig withJobs() {
   GroupConfig config = minimal();
+  config.hooks = {"./a up $X", "./a: \"renew\"", "#", 99s};
   const JobPolicy policy{Guarantee::atLeastOnce, Missed::skip, 90s, 3, 4, 0ms};
   config.jobs = {
       {.name = "z: ${HOME} \"x\"",
@@ -89,6 +90,11 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "log:\n"
             "  level: info\n"
             "  format: text\n"
+            "hooks:\n"
+            "  # on_elected: off  (default)\n"
+            "  # on_renewed: off  (default)\n"
+            "  # on_revoked: off  (default)\n"
+            "  timeout: 10s\n"
             "# routing: none  (default)\n"
             "# jobs: none  (default)\n");
 }
@@ -170,6 +176,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.routing.pod = "a"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.httpListen = "unix:/x"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.hooks.onElected = "x"; }));
 }
 
 TEST(GroupConfig, FaultsOfAPlainStructAreAllToldAndNothingIsMade) {

@@ -116,7 +116,7 @@ TEST(LoadGroup, VariableThatIsNotTextIsRefusedWithThePlace) {
 TEST(LoadGroup, FaultsComeInTheOrderOfTheFile) {
   EXPECT_EQ(messagesOf("zeta: 1\nstore: { path: '', type: sqlite }\nlease: { guard: 1, duration: 2 }\ngroup: ''\n"),
             "group.yaml:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, "
-            "on_lost, http, log, routing and jobs\n"
+            "on_lost, http, log, routing, hooks and jobs\n"
             "group.yaml:2:16: store.path: is empty; allowed is the path of a file\n"
             "group.yaml:3:17: lease.guard: \"1\" has no unit; give one, such as 1ms or 1s; allowed is 0s to 12h\n"
             "group.yaml:3:30: lease.duration: \"2\" has no unit; give one, such as 2ms or 2s; allowed is 100ms to 24h\n"
@@ -229,7 +229,7 @@ TEST(LoadGroup, ValueThrowsWithAllFaults) {
   } catch (const std::runtime_error& e) {
     EXPECT_STREQ(e.what(),
                  "text:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, "
-                 "on_lost, http, log, routing and jobs\n"
+                 "on_lost, http, log, routing, hooks and jobs\n"
                  "text:1:1: group: is missing; give it, such as group: billing-scheduler\n"
                  "text:1:1: store: is missing; give it, such as store: { type: sqlite, path: ./tenure.db }");
   }

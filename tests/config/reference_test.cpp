@@ -191,13 +191,14 @@ TEST(Reference, FaultsOfTheOptionsHaveKeys) {
   jobs.options.group = "g";
   jobs.options.candidate.mode = CandidateMode::observe;
   jobs.store = DynamoDbStoreOptions{.table = "leases", .deleteOnRelease = true};
+  jobs.hooks = {.onElected = "x", .timeout = 0s};
   jobs.jobs = {{.name = "a.b", .schedule = "x", .timeZone = "x", .policy = {.lateBy = 0s, .mostMissed = 0}},
                {.name = "c", .per = 0s, .policy = {.mostAttempts = 0, .backoff = -1s}},
                {.name = "\n", .per = 1s}};
-  EXPECT_EQ(keysAtFault(jobs),
-            (std::set<std::string>{"jobs", "jobs.\"a.b\".schedule", "jobs.\"a.b\".time_zone", "jobs.\"a.b\".late_by",
-                                   "jobs.\"a.b\".most_missed", "jobs.c.per", "jobs.c.most_attempts", "jobs.c.backoff",
-                                   "jobs.\"\\n\"", "store.delete_on_release"}));
+  EXPECT_EQ(keysAtFault(jobs), (std::set<std::string>{"hooks", "hooks.timeout", "jobs", "jobs.\"a.b\".schedule",
+                                                      "jobs.\"a.b\".time_zone", "jobs.\"a.b\".late_by",
+                                                      "jobs.\"a.b\".most_missed", "jobs.c.per", "jobs.c.most_attempts",
+                                                      "jobs.c.backoff", "jobs.\"\\n\"", "store.delete_on_release"}));
   DynamoDbStoreOptions table{.table = "", .partitionKey = "", .sortKey = "data", .sortKeyValue = "", .region = "A B"};
   table.endpoint = "x";
   table.ttlAttribute = "data";

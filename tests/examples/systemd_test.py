@@ -1,5 +1,6 @@
 """examples/systemd: the unit, judged by systemd itself, and run by a real manager in namespaces of its own."""
 
+import collections
 import os
 import pathlib
 import shutil
@@ -80,7 +81,7 @@ class Manager:
 
     def show(self):
         lines = self.systemctl("show", "tenure@billing.service").stdout.splitlines()
-        return dict(line.split("=", 1) for line in lines if "=" in line)
+        return collections.defaultdict(str, (line.split("=", 1) for line in lines if "=" in line))  # what is empty is left out
 
     def signal(self, number, process):
         """By the number that the manager knows."""

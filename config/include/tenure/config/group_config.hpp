@@ -67,6 +67,19 @@ struct RoutingConfig {
   friend bool operator==(const RoutingConfig&, const RoutingConfig&) = default;
 };
 
+/// The section `hooks`: commands for /bin/sh -c that `tenure run` runs at the events of a term; empty: none. A program
+/// with an elector of its own has callbacks instead, and runs none of these.
+struct HooksConfig {
+  std::string onElected{};
+  std::string onRenewed{};
+  std::string onRevoked{};
+  std::chrono::milliseconds timeout{10'000};  ///< of each run; 100 ms to 1 h
+
+  [[nodiscard]] bool isEmpty() const noexcept { return onElected.empty() && onRenewed.empty() && onRevoked.empty(); }
+
+  friend bool operator==(const HooksConfig&, const HooksConfig&) = default;
+};
+
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
@@ -76,6 +89,7 @@ struct GroupConfig {
   LogFormat logFormat{LogFormat::text};  ///< `log.format`
   std::string httpListen{};              ///< `http.listen`, for HttpListener of tenure::ops; empty: off
   RoutingConfig routing{};               ///< `routing`
+  HooksConfig hooks{};                   ///< `hooks`
   std::vector<JobConfig> jobs{};         ///< in the order of the file
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);

@@ -38,6 +38,8 @@ enum class LogEvent {
   jobStopping,
   jobKilled,
   jobEnded,
+  hookStarted,
+  hookEnded,
   fenceRefused,
   linesLost,
 };

@@ -1,0 +1,52 @@
+// A hook of a group's file that runs beside the job, or after it.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "job.hpp"
+
+namespace tenure::cli {
+
+/// The words that run a hook.
+[[nodiscard]] std::vector<std::string> hookCommand(const std::string& command);
+
+/// One run of a hook, in a process group of its own, without a guard. It never waits: `descriptors` and `untilWake` say
+/// when to call `act`. When its first process has ended, or its time is over, SIGKILL ends what is left of its group.
+/// Main thread only, as for every job.
+class HookRun {
+ public:
+  /// Starts it. Throws std::system_error if no process can be started.
+  HookRun(std::string name, const JobSpec& spec, std::chrono::nanoseconds timeout, const SignalState& signals,
+          const Instant& now);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] pollfd descriptor() const noexcept { return {job_.pidfd(), POLLIN, 0}; }
+  [[nodiscard]] std::chrono::nanoseconds untilWake(const Instant& now) const;
+  void act(const Instant& now);
+  /// SIGKILL to its process group.
+  void kill() noexcept;
+
+  /// How it ended: empty while it runs.
+  [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept { return status_; }
+  [[nodiscard]] bool succeeded() const noexcept { return status_ && status_->shellCode() == 0; }
+  /// "hook on_renewed was killed after 10s, its time limit" and the like.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::string name_;
+  std::chrono::nanoseconds timeout_;
+  Job job_;
+  Instant began_;
+  bool timedOut_{false};
+  std::optional<ExitStatus> status_{};
+};
+
+}  // namespace tenure::cli

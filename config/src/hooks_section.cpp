@@ -1,0 +1,69 @@
+#include "hooks_section.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace tenure::config {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr OptionRange<milliseconds> timeoutRange{milliseconds{100}, std::chrono::hours{1}};
+
+/// `access` gives the command of a HooksConfig, const or not.
+template <typename Access>
+KeySpec commandKey(KeyText text, Access access) {
+  text.fallback = "off";
+  KeySpec spec = keySpec<std::string>(
+      std::move(text),
+      textCodec("a command for /bin/sh -c"), [access](auto& config) -> auto& { return access(config.hooks); });
+  spec.derived = [](const GroupConfig&) { return "off"; };
+  return spec;
+}
+
+}  // namespace
+
+void addHookKeys(std::vector<KeySpec>& out) {
+  out.push_back(commandKey(
+      {.path = "hooks.on_elected",
+       .example = "./address up",
+       .about = "Runs after this candidate was elected and before the job starts. If it fails or takes too long, the "
+                "job is not started, on_revoked runs, and leadership is given up."},
+      [](auto& hooks) -> auto& { return hooks.onElected; }));
+  out.push_back(commandKey(
+      {.path = "hooks.on_renewed",
+       .example = "./address renew",
+       .about = "Runs at each renewal of the lease, from the end of on_elected to the beginning of on_revoked. It is "
+                "left out while the one before it still runs. If it fails, that is logged."},
+      [](auto& hooks) -> auto& { return hooks.onRenewed; }));
+  out.push_back(commandKey(
+      {.path = "hooks.on_revoked",
+       .example = "./address down",
+       .about = "Runs when the job has ended, also after leadership was lost, and before the lease is released. If it "
+                "fails or takes too long, the lease is not released; it expires."},
+      [](auto& hooks) -> auto& { return hooks.onRevoked; }));
+  out.push_back(keySpec<milliseconds>(
+      {.path = "hooks.timeout", .about = "How long each hook may take. Then its process group gets SIGKILL."},
+      durationCodec(timeoutRange), [](auto& config) -> auto& { return config.hooks.timeout; }));
+}
+
+OptionFaults faultsOfHooks(const GroupConfig& config) {
+  const HooksConfig& hooks = config.hooks;
+  OptionFaults faults;
+  if (!timeoutRange.holds(hooks.timeout)) {
+    faults.push_back(
+        {"hooks.timeout", std::to_string(hooks.timeout.count()) + "ms is out of range; allowed is 100ms to 1h", true});
+  }
+  if (hooks.isEmpty()) return faults;
+  if (!config.options.shards.shardNames().empty()) {
+    faults.push_back(
+        {"hooks", "cannot be given in a group with shards; tenure run, which runs them, is for one lease"});
+  }
+  if (config.options.candidate.mode == CandidateMode::observe) {
+    faults.push_back({"hooks", "cannot be given together with candidate.mode observe; an observer never leads"});
+  }
+  return faults;
+}
+
+}  // namespace tenure::config

@@ -1,0 +1,178 @@
+// The hooks of a group's file under `tenure run`: when they run, what they find, and that none of them delays anything.
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/exit_codes.hpp"
+#include "cli/group_fixture.hpp"
+
+namespace tenure::test {
+namespace {
+
+class HooksTest : public GroupFixture {
+ protected:
+  /// Each hook first writes its name, token and remaining time; `elected` and so on are what it does besides.
+  void configureHooks(const std::string& elected, const std::string& renewed, const std::string& revoked,
+                      const std::string& lease = {}, const std::string& timeout = "10s") const {
+    const auto hook = [](const std::string& name, const std::string& does) {
+      return does.empty() ? ""
+                          : "  on_" + name + ": 'echo " + name +
+                                " $$TENURE_FENCING_TOKEN $$TENURE_REMAINING_MS >>hooks; " + does + "'\n";
+    };
+    configure(lease, "hooks:\n" + hook("elected", elected) + hook("renewed", renewed) + hook("revoked", revoked) +
+                         "  timeout: " + timeout + "\n");
+  }
+  [[nodiscard]] std::string hooks() const { return contentOf(directory_.file("hooks")); }
+  [[nodiscard]] std::size_t times(const std::string& what) const {
+    std::istringstream lines{hooks()};
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line);) count += line.starts_with(what) ? 1U : 0U;
+    return count;
+  }
+};
+
+TEST_F(HooksTest, RunInTheOrderOfTheTermAndEndBeforeTheNextBegins) {
+  configureHooks("sleep 0.2; echo ready >>hooks", "true", "sleep 0.3; echo undone >>hooks");
+  Subprocess alice{run({}, {"sh", "-c", "echo job >>hooks; exec sleep 600"}), as("alice")};
+  ASSERT_TRUE(eventually([&] { return times("renewed 1 ") >= 2; })) << hooks() << alice.errors();
+  Subprocess bob{run({}, {"sh", "-c", "echo job >>hooks; exec sleep 600"}), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
+  alice.signal(SIGTERM);
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+  ASSERT_TRUE(eventually([&] { return times("job") == 2; })) << hooks() << bob.errors();
+  std::vector<std::string> order;
+  std::istringstream lines{hooks()};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words{line};
+    std::string name, token, left;
+    words >> name >> token >> left;
+    if (name == "renewed" && !order.empty() && order.back().starts_with("renewed")) continue;
+    order.push_back(token.empty() ? name : name + token);
+    if (name != "elected" && name != "renewed") continue;
+    EXPECT_GT(std::stoi(left), 500) << line;
+    EXPECT_LT(std::stoi(left), 2000) << line << ", which is more than the lease";
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"elected1", "ready", "job", "renewed1", "revoked1", "undone", "elected2",
+                                             "ready", "job"}));
+}
+
+TEST_F(HooksTest, FindWhatTheJobFindsAndWhenTheTermEnds) {
+  configureHooks("env >environment; cat /proc/uptime >uptime", "", "");
+  const Finished done = runToEnd(run({"--once"}, {"true"}), as("alice"));
+  EXPECT_EQ(done.code, 0) << done.errors;
+  const std::string found = contentOf(directory_.file("environment"));
+  for (const char* line : {"TENURE_FENCING_TOKEN=1\n", "TENURE_GROUP=test-group\n", "TENURE_CANDIDATE=alice#",
+                           "TENURE_LEASE_DURATION=2s\n", "TENURE_CONFIG=", "TENURE_JOB="}) {
+    EXPECT_NE(found.find(line), std::string::npos) << line << found;
+  }
+  const std::string key = "TENURE_VALID_UNTIL_MS=";
+  ASSERT_NE(found.find(key), std::string::npos) << found;
+  const double until = std::stod(found.substr(found.find(key) + key.size())) / 1000;
+  const double then = std::stod(contentOf(directory_.file("uptime")));
+  EXPECT_GT(until, then) << "by the clock of /proc/uptime";
+  EXPECT_LT(until, then + 2);
+}
+
+TEST_F(HooksTest, TermWhoseOnElectedFailsIsGivenUpWithoutAJob) {
+  configureHooks("test $$NAME = bob", "", "true");
+  Subprocess alice{run({}, {"sh", "-c", "echo job >>hooks"}), as("alice")};
+  EXPECT_TRUE(alice.saysOnStderr("tenure: hook on_elected ended with exit code 1; the job is not started"))
+      << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("gives leadership up, because hook on_elected failed; competes again in 2s"))
+      << alice.errors();
+  ASSERT_TRUE(eventually([&] { return times("revoked 1 ") == 1; })) << "what was half done is undone";
+  EXPECT_EQ(times("job"), 0U);
+  EXPECT_EQ(runToEnd(run({"--once"}, {"sh", "-c", "exit 7"}), as("bob")).code, 7) << "another candidate can do it";
+  alice.signal(SIGKILL);
+  EXPECT_EQ(alice.wait(), 128 + SIGKILL);
+  EXPECT_EQ(runToEnd(run({"--once"}, {"true"}), as("carol")).code, cli::exitFailed);
+}
+
+TEST_F(HooksTest, OnElectedThatTakesTooLongIsKilledWithAllThatItStarted) {
+  configureHooks("trap \"\" TERM; sleep 601 & echo $$! >child; sleep 602", "", "", "", "300ms");
+  const Finished done = runToEnd(run({"--once"}, {"sh", "-c", "echo job >>hooks"}), as("alice"));
+  EXPECT_EQ(done.code, cli::exitFailed) << done.errors;
+  EXPECT_NE(done.errors.find("hook on_elected took longer than hooks.timeout; the job is not started"),
+            std::string::npos)
+      << done.errors;
+  EXPECT_EQ(times("job"), 0U);
+  EXPECT_TRUE(eventually([&] { return kill(std::stoi(contentOf(directory_.file("child"))), 0) != 0; }));
+}
+
+TEST_F(HooksTest, OnElectedDiesWithItsSupervisorAsAJobDoes) {
+  configureHooks("trap \"\" TERM; echo $$$$ >child; while :; do sleep 0.1; done", "", "");
+  Subprocess alice{run({}, {"true"}), as("alice")};
+  ASSERT_TRUE(eventually([&] { return !contentOf(directory_.file("child")).empty(); })) << alice.errors();
+  const Witness hook{std::stoi(contentOf(directory_.file("child")))};
+  alice.signal(SIGKILL);
+  EXPECT_TRUE(hook.ended()) << "the guard ends it when the term is over";
+}
+
+TEST_F(HooksTest, OnRenewedThatHangsDelaysNoRenewalAndIsKilled) {
+  configureHooks("", "trap \"\" TERM; echo $$$$ >child; sleep 600", "", "", "1s");
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(eventually([&] { return times("renewed 1 ") == 1; })) << alice.errors();
+  const long long from = monotonicNow();
+  EXPECT_TRUE(alice.saysOnStderr("tenure: hook on_renewed was killed after 1s, its time limit (hooks.timeout)"));
+  ASSERT_TRUE(eventually([&] { return times("renewed 1 ") == 4; })) << hooks();
+  EXPECT_GE(monotonicNow() - from, 2'900'000'000) << "renewals in between started none";
+  EXPECT_TRUE(goesOn(1)) << "the lease of 2 s was renewed all the time";
+  EXPECT_EQ(alice.errors().rfind("was killed after"), alice.errors().find("was killed after")) << "one line is enough";
+  const Witness hook{std::stoi(contentOf(directory_.file("child")))};
+  alice.signal(SIGTERM);
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+  EXPECT_TRUE(hook.ended());
+}
+
+TEST_F(HooksTest, OnRevokedRunsAfterLeadershipWasLost) {
+  configureHooks("", "", "true");
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+  ASSERT_TRUE(begins(2)) << bob.errors();
+  EXPECT_EQ(times("revoked"), 0U);
+  alice.signal(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return times("revoked 1 0") == 1; })) << hooks() << alice.errors();
+}
+
+TEST_F(HooksTest, LeaseIsNotReleasedIfOnRevokedFails) {
+  configureHooks("", "", "exit 5", "  drain_timeout: 500ms\n");
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
+  alice.signal(SIGTERM);
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+  EXPECT_NE(alice.errors().find(
+                "tenure: hook on_revoked ended with exit code 5; the lease is not released, it expires by itself"),
+            std::string::npos)
+      << alice.errors();
+  ASSERT_TRUE(begins(2)) << bob.errors();
+  EXPECT_GT(firstAct(2) - lastAct(1), 1'000'000'000) << "bob has waited for the end of the lease";
+}
+
+TEST_F(HooksTest, SecondSignalKillsOnRevokedToo) {
+  configureHooks("", "", "trap \"\" TERM; echo $$$$ >child; sleep 600", "  drain_timeout: 500ms\n", "1h");
+  Subprocess alice{run({}, {"sleep", "600"}), as("alice")};
+  ASSERT_TRUE(alice.saysOnStderr("the job starts as process")) << alice.errors();
+  alice.signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return !contentOf(directory_.file("child")).empty(); })) << alice.errors();
+  const Witness hook{std::stoi(contentOf(directory_.file("child")))};
+  alice.signal(SIGQUIT);
+  EXPECT_TRUE(hook.ended());
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+}
+
+TEST_F(HooksTest, LocksRunNoHooksOfTheFile) {
+  configureHooks("true", "true", "true");
+  const Finished done = finish({"lock", "hold", "k", "--config", config(), "--", "true"});
+  EXPECT_EQ(done.code, 0) << done.errors;
+  EXPECT_EQ(hooks(), "");
+}
+
+}  // namespace
+}  // namespace tenure::test
