@@ -12,11 +12,13 @@ Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& task
     if (routing_) routing_(term);
     work(term);
   };
+  listener.onInDoubt = [this](const Doubt&) { tasks_.post([doubted = events_.doubted] { doubted(true); }); };
   listener.onRenewed = [this](const Renewal& renewal) {
     {
       const std::lock_guard lock{mutex_};
       if (term_) publisher_.publish(*term_);
     }
+    if (renewal.afterDoubt) tasks_.post([doubted = events_.doubted] { doubted(false); });
     if (events_.renewed) tasks_.post([renewed = events_.renewed, token = renewal.token] { renewed(token); });
   };
   listener.onLeaderChanged = [this](const std::optional<LeaderInfo>& leader) {

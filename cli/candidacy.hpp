@@ -26,6 +26,8 @@ struct CandidacyEvents {
   std::function<void(const std::optional<LeaderInfo>&)> leaderSeen;
   /// A renewal of this term was acknowledged. Empty: nobody wants to know.
   std::function<void(FencingToken)> renewed{};
+  /// A renewal failed (true), or one succeeded after such a failure.
+  std::function<void(bool)> doubted;
   /// After `stop`: the candidate does not compete any more, and no callback comes.
   std::function<void(ReleaseResult)> stopped;
 };

@@ -161,6 +161,7 @@ CandidacyEvents Supervisor::events() {
     leader_ = leader;
     noteHolder(leader);
   };
+  events.doubted = [this](bool inDoubt) { inDoubt_ = inDoubt; };
   if (!options_.hooks.onRenewed.empty()) events.renewed = [this](FencingToken token) { startRenewed(token); };
   events.stopped = [this](ReleaseResult result) { stopped_ = result; };
   return events;

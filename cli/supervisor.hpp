@@ -142,6 +142,7 @@ class Supervisor {
   ElectorView view_{};  ///< of the present candidacy or the last
   std::optional<ops::HttpListener> http_;
   std::optional<Leadership> term_;
+  bool inDoubt_{false};  ///< the last renewal of this term failed
   WorkHandle work_;
   std::unique_ptr<JobRun> job_;        ///< or the hook on_elected, under the same guard
   bool electing_{false};               ///< it is the hook

@@ -29,7 +29,8 @@ void Supervisor::tellService(const Instant& now) {
 std::string Supervisor::serviceText() const {
   if (exitCode_ || stopAskedAt_) return job_ ? "draining" : "stopping";
   if (term_ && term_->leads()) {
-    return "leading group " + group_.name() + ", token " + toString(term_->fencingToken());
+    return "leading group " + group_.name() + ", token " + toString(term_->fencingToken()) +
+           (inDoubt_ ? ", in doubt" : "");
   }
   if (term_ || job_) return "draining";
   if (pausedAt_) return "pausing after a job that has ended";

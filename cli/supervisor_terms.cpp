@@ -20,6 +20,7 @@ void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
   if (exitCode_ || stopAskedAt_) return;  // dropping the handle ends the work, which has not begun
   waitLimit_.lift();
   term_ = term;
+  inDoubt_ = false;
   work_ = std::move(handle);
   if (options_.hooks.onElected.empty()) return beginWork();
   startElected();

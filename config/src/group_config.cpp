@@ -2,8 +2,8 @@
 #include <utility>
 
 #include <tenure/config/group_config.hpp>
-#include <tenure/ops/http_listener.hpp>
 
+#include "election/src/listen_address.hpp"
 #include "hooks_section.hpp"
 #include "jobs_section.hpp"
 #include "routing_section.hpp"
@@ -26,8 +26,8 @@ OptionFaults faultsOf(const GroupConfig& config) {
     faults.push_back(std::move(ofStore));
   }
   if (!config.httpListen.empty()) {
-    std::string fault = ops::faultOfListen(config.httpListen);
-    if (!fault.empty()) faults.push_back({"http.listen", std::move(fault)});
+    const auto address = parseListen(config.httpListen);
+    if (!address) faults.push_back({"http.listen", address.error().message});
   }
   for (OptionFault& ofRouting : config::faultsOfRouting(config)) faults.push_back(std::move(ofRouting));
   for (OptionFault& ofHooks : config::faultsOfHooks(config)) faults.push_back(std::move(ofHooks));

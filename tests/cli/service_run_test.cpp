@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
@@ -53,6 +54,26 @@ TEST_F(ServiceRunTest, TellsAllItsStatesAndTheJobKnowsNothingOfIt) {
   EXPECT_TRUE(ofBob.got("STATUS=leading group test-group, token 2")) << ofBob.text();
   EXPECT_EQ(ofBob.text().find("WATCHDOG"), std::string::npos) << "nobody asked for it";
   for (const Notification& one : ofAlice.all()) EXPECT_EQ(one.sender, alice.id()) << "NotifyAccess=main";
+}
+
+TEST_F(ServiceRunTest, TellsThatItIsInDoubtWhileRenewalsFailAndThatItIsNoMore) {
+  directory_.write("group.yaml",
+                   "group: test-group\ncandidate: { id: alice }\nstore: { type: sqlite, path: ./leases.db }\n"
+                   "lease: { duration: 6s, heartbeat: 300ms }\n");
+  NotifyReceiver manager{address("alice")};
+  Subprocess alice{run({}, {"sleep", "600"}), served("alice", address("alice"))};
+  const std::string leading = "STATUS=leading group test-group, token 1";
+  ASSERT_TRUE(manager.got(leading)) << manager.text() << alice.errors();
+  sqlite3* blocker = nullptr;
+  ASSERT_EQ(sqlite3_open(database().c_str(), &blocker), SQLITE_OK);
+  sqlite3_busy_timeout(blocker, 5000);
+  ASSERT_EQ(sqlite3_exec(blocker, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(blocker);
+  EXPECT_TRUE(manager.got(leading + ", in doubt")) << manager.text() << alice.errors();
+  static_cast<void>(sqlite3_close(blocker));  // which rolls back
+  EXPECT_TRUE(eventually([&] {
+    static_cast<void>(manager.take());
+    return manager.text().rfind(leading) != manager.text().rfind(leading + ", in doubt");
+  })) << manager.text();
 }
 
 TEST_F(ServiceRunTest, JobMayNotifyIfThatIsAskedFor) {

@@ -2,7 +2,7 @@
 #include <tenure/ops/client.hpp>
 #include <tenure/ops/http_listener.hpp>
 
-#include "election/ops/src/listen_address.hpp"
+#include "election/src/listen_address.hpp"
 #include "fuzz_support.hpp"
 
 namespace {
@@ -21,10 +21,10 @@ void readsHistory(const std::string& text) {
 }
 
 void readsAddress(const std::string& text) {
-  const auto address = ops::parseListen(text);
+  const auto address = parseListen(text);
   require(address.has_value() == ops::faultOfListen(text).empty(), "the two agree");
   if (!address) return tenure::fuzz::requireTellable(address.error().message);
-  require(ops::parseListen(toString(*address)).has_value(), "an address as it is printed is an address");
+  require(parseListen(toString(*address)).has_value(), "an address as it is printed is an address");
 }
 
 }  // namespace

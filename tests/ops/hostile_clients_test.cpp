@@ -136,7 +136,7 @@ class HostileClients {
   void act(Client& client) {
     if (!client.fd) {
       int error = 0;
-      client.fd = ops::connectTo(*ops::parseListen(address_), error);
+      client.fd = ops::connectTo(*parseListen(address_), error);
       client.kind = static_cast<int>(random_() % 4);
       ++connections_;
       return;

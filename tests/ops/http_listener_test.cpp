@@ -311,5 +311,15 @@ TEST(HttpListener, ClientSaysWhereNobodyListens) {
   EXPECT_NE(answer.error().message.find("nothing listens on " + gone), std::string::npos) << answer.error().message;
 }
 
+TEST(HttpListenerOptions, AreCheckedTogether) {
+  const OptionFaults faults = ops::faultsOf(ops::ListenerOptions{.listen = "nowhere",
+                                                                 .connections = 0,
+                                                                 .requestTime = std::chrono::milliseconds{0},
+                                                                 .idleTime = std::chrono::milliseconds{0},
+                                                                 .stallPatience = std::chrono::milliseconds{1}});
+  EXPECT_EQ(faults.size(), 5U);
+  EXPECT_TRUE(ops::faultsOf(ops::ListenerOptions{.listen = "127.0.0.1:0"}).empty());
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 HttpPeer::HttpPeer(const std::string& address) {
   int error = 0;
-  fd_ = ops::connectTo(*ops::parseListen(address), error);
+  fd_ = ops::connectTo(*parseListen(address), error);
   EXPECT_TRUE(error == 0 || error == EINPROGRESS) << address << ": errno " << error;
   pollfd entry{fd_.get(), POLLOUT, 0};
   EXPECT_EQ(poll(&entry, 1, static_cast<int>(milliseconds{patience}.count())), 1);

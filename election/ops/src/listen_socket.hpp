@@ -6,7 +6,7 @@
 
 #include <boost/system/result.hpp>
 
-#include "listen_address.hpp"
+#include "election/src/listen_address.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::ops {

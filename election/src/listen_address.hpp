@@ -1,4 +1,5 @@
-// The text that says where to listen.
+// The text that says where to listen. It is here and not with the listener, because files of a group are judged where no
+// listener is built.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 #include <boost/system/result.hpp>
 
-namespace tenure::ops {
+namespace tenure {
 
 struct ListenAddress {
   std::string host{};  ///< numeric; empty: a Unix socket
@@ -28,4 +29,4 @@ struct AddressFault {
 /// Whether only this machine reaches it.
 [[nodiscard]] bool isLocal(const ListenAddress& address);
 
-}  // namespace tenure::ops
+}  // namespace tenure

@@ -1,19 +1,20 @@
 // Which texts say where to listen.
-#include "election/ops/src/listen_address.hpp"
+#include "election/src/listen_address.hpp"
 
 #include <gtest/gtest.h>
-
-#include <tenure/ops/http_listener.hpp>
 
 namespace tenure::test {
 namespace {
 
-using ops::faultOfListen;
+std::string faultOfListen(const std::string& text) {
+  const auto address = parseListen(text);
+  return address ? std::string{} : address.error().message;
+}
 
 TEST(ListenAddress, ReadsAndWritesEachKind) {
   for (const std::string text :
        {"127.0.0.1:9200", "0.0.0.0:1", "[::1]:9200", "[fe80::1]:65535", "unix:/run/a.sock", "127.0.0.1:0"}) {
-    const auto address = ops::parseListen(text);
+    const auto address = parseListen(text);
     ASSERT_TRUE(address) << address.error().message;
     EXPECT_EQ(toString(*address), text);
     EXPECT_EQ(faultOfListen(text), "");
@@ -33,21 +34,11 @@ TEST(ListenAddress, RefusesWhatIsNone) {
 
 TEST(ListenAddress, KnowsWhatOnlyThisMachineReaches) {
   for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "unix:/x"}) {
-    EXPECT_TRUE(isLocal(*ops::parseListen(text))) << text;
+    EXPECT_TRUE(isLocal(*parseListen(text))) << text;
   }
   for (const char* text : {"0.0.0.0:1", "10.0.0.1:1", "[::]:1"}) {
-    EXPECT_FALSE(isLocal(*ops::parseListen(text))) << text;
+    EXPECT_FALSE(isLocal(*parseListen(text))) << text;
   }
-}
-
-TEST(ListenAddress, OptionsAreCheckedTogether) {
-  const OptionFaults faults = ops::faultsOf(ops::ListenerOptions{.listen = "nowhere",
-                                                                 .connections = 0,
-                                                                 .requestTime = std::chrono::milliseconds{0},
-                                                                 .idleTime = std::chrono::milliseconds{0},
-                                                                 .stallPatience = std::chrono::milliseconds{1}});
-  EXPECT_EQ(faults.size(), 5U);
-  EXPECT_TRUE(ops::faultsOf(ops::ListenerOptions{.listen = "127.0.0.1:0"}).empty());
 }
 
 }  // namespace

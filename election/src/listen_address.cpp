@@ -8,7 +8,7 @@
 
 #include "lockcore/port/quoted_text.hpp"
 
-namespace tenure::ops {
+namespace tenure {
 namespace {
 
 constexpr std::string_view unixPrefix = "unix:";
@@ -70,4 +70,4 @@ bool isLocal(const ListenAddress& address) {
   return address.isUnix() || address.host.starts_with("127.") || address.host == "::1";
 }
 
-}  // namespace tenure::ops
+}  // namespace tenure
