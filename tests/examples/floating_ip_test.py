@@ -12,49 +12,15 @@ import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from namespaces import Namespaces, Unavailable, ip
+from namespaces import Unavailable
 from waiting import wait_until
+from wire import Wire
 
 EXAMPLE = pathlib.Path(os.environ["EXAMPLES_SOURCE"]) / "floating_ip"
 TENURE = pathlib.Path(os.environ["EXAMPLES_BIN"]).parent / "tenure"
-NETWORK = "10.79.0"
-FLOATING = f"{NETWORK}.100"
+FLOATING = f"{Wire.NETWORK}.100"
 RECORDER = pathlib.Path(__file__).with_name("address_recorder.py")
 LEASE_S = 5
-
-
-class Wire(Namespaces):
-    """Hosts on a switch, which has an address as well: the store's, where it is no file."""
-
-    STORE = f"{NETWORK}.254"
-
-    def __init__(self, names):
-        self._names = names
-        super().__init__()
-
-    def _build(self):
-        self.switch = self._add("switch")
-        ip("-n", self.switch, "link", "add", "br0", "type", "bridge")
-        for n, name in enumerate(self._names, 1):
-            host = self._add(name)
-            ip("link", "add", "eth0", "netns", host, "type", "veth", "peer", "name", f"to{n}", "netns", self.switch)
-            ip("-n", self.switch, "link", "set", f"to{n}", "master", "br0", "up")
-            ip("-n", host, "address", "add", f"{NETWORK}.{n}/24", "dev", "eth0")
-            ip("-n", host, "link", "set", "eth0", "up")
-        ip("-n", self.switch, "address", "add", f"{self.STORE}/24", "dev", "br0")
-        ip("-n", self.switch, "link", "set", "br0", "up")
-
-    def path(self, name):
-        return self.switch if name == "switch" else f"{self._name}-{name}"
-
-    def at(self, name):
-        """What stands before a command that runs there."""
-        return ["nsenter", f"--net=/run/netns/{self.path(name)}"]
-
-    def cut(self, name):
-        """Nothing gets from the store to it any more. The other hosts hear it still."""
-        n = self._names.index(name) + 1
-        ip("-n", self.switch, "route", "add", "blackhole", f"{NETWORK}.{n}/32")
 
 
 class Recorder:
@@ -200,16 +166,13 @@ class FloatingIp(unittest.TestCase):
         self.judge(0, LEASE_S)
 
     def test_it_moves_when_a_machine_cannot_reach_the_store(self):
-        store = subprocess.Popen([*self.wire.at("switch"), "etcd", "--name", "one", "--data-dir", self.directory / "etcd",
-                                  "--listen-client-urls", f"http://{Wire.STORE}:2379", "--advertise-client-urls",
-                                  f"http://{Wire.STORE}:2379", "--listen-peer-urls", "http://127.0.0.1:2380"],
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        store = self.wire.start_etcd(self.directory / "etcd")
         self.addCleanup(store.wait)
         self.addCleanup(store.kill)
         text = (EXAMPLE / "group.yaml").read_text()
         head, hooks = text[:text.index("store:")], text[text.index("hooks:"):]
         self.group = self.directory / "group.yaml"
-        self.group.write_text(f"{head}store: {{ type: etcd, endpoints: http://{Wire.STORE}:2379 }}\n{hooks}")
+        self.group.write_text(f"{head}store: {{ type: etcd, endpoints: {Wire.ETCD} }}\n{hooks}")
         self.begin()
         self.settle()
         self.wire.cut("a")
