@@ -87,6 +87,7 @@ class Demo:
         ]
         self.leader = None
         self.token = 0
+        self.pages = {}  # addresses by candidate
 
     def say(self, text, colour=None):
         seconds = (now_ns() - self.started) / 1e9
@@ -99,7 +100,9 @@ class Demo:
         for candidate in self.candidates:
             for event in candidate.poll():
                 kind = event["e"]
-                if kind == "elected":
+                if kind == "page":
+                    self.pages[candidate.name] = event["address"]
+                elif kind == "elected":
                     self.leader, self.token = candidate, event["token"]
                     self.say(f"{candidate.name} is elected with fencing token {event['token']}", "32")
                 elif kind == "revoked":
@@ -135,7 +138,15 @@ class Demo:
         print(f"\nFive processes, one lease of {LEASE_S:.0f} s:" if len(self.candidates) == 5 else
               f"\n{len(self.candidates)} processes, one lease of {LEASE_S:.0f} s:")
         self.await_next(0, self.PATIENCE_S)
+        self.show_pages()
         self.run_for(2.5)
+
+    def show_pages(self):
+        """Each candidate serves what it knows until it ends."""
+        self.wait(lambda: len(self.pages) == len(self.candidates), self.PATIENCE_S, "the pages")
+        print("  To be looked at in a browser meanwhile:")
+        for name, address in sorted(self.pages.items()):
+            print(f"    {name}  {address}", flush=True)
 
     def kill_leader(self):
         victim, token = self.leader, self.token

@@ -17,6 +17,7 @@
 #include <tenure/election/leader_elector.hpp>
 
 #include "events.hpp"
+#include "live_page.hpp"
 
 namespace {
 
@@ -93,6 +94,7 @@ int runCandidate(char** argv) {
            [&](const tenure::Doubt& doubt) {
              events.tell("doubt", fmt::format(",\"error\":\"{}\"", toString(doubt.error.errorClass)));
            }}};
+  const auto page = demo::showPage(elector, events);
   elector.start();
   int which = 0;
   sigwait(&end, &which);

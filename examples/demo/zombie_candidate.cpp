@@ -21,6 +21,7 @@
 #include <tenure/election/leader_elector.hpp>
 
 #include "events.hpp"
+#include "live_page.hpp"
 
 namespace {
 
@@ -133,6 +134,7 @@ int runCandidate(char** argv) {
                                        events.tell("revoked", fmt::format(",\"token\":{},\"reason\":\"{}\"",
                                                                           why.token.value(), toString(why.reason)));
                                      }}};
+  const auto page = demo::showPage(elector, events);
   elector.start();
   int which = 0;
   sigwait(&end, &which);

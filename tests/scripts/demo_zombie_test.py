@@ -8,6 +8,7 @@ import sys
 import tempfile
 import types
 import unittest
+import urllib.request
 import xml.dom.minidom
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -20,17 +21,30 @@ import timeline
 class Run(unittest.TestCase):
     def test_each_fence_refuses_what_the_file_without_one_takes(self):
         with tempfile.TemporaryDirectory(prefix="tenure-demo-") as directory:
-            done = subprocess.run(
+            demo = subprocess.Popen(
                 [sys.executable, "-B", SCRIPTS / "demo_zombie.py", "--candidate", os.environ["TENURE_DEMO_ZOMBIE"],
                  "--candidates", "4", "--keep", directory],
-                capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            with demo:
+                told = "".join(self.looking_at_the_pages(demo.stdout))
+            self.assertEqual(demo.returncode, 0, told)
             for resource in demo_zombie.RESOURCES:
-                self.assertRegex(done.stdout, rf"{resource} .* [1-9]\d* stale refused, 0 stale accepted")
-            self.assertRegex(done.stdout, r"without a fence .* [1-9]\d* stale accepted")
+                self.assertRegex(told, rf"{resource} .* [1-9]\d* stale refused, 0 stale accepted")
+            self.assertRegex(told, r"without a fence .* [1-9]\d* stale accepted")
             page = pathlib.Path(directory, "timeline.html")
-            self.assertIn(f"The picture: {page}", done.stdout)
+            self.assertIn(f"The picture: {page}", told)
             self.check_picture(Picture.of(page.read_text(encoding="utf-8")))
+
+    def looking_at_the_pages(self, lines):
+        """Passes the lines on. Each page that they name is live then."""
+        pages = 0
+        for line in lines:
+            yield line
+            if address := re.search(r"candidate-\d  (http://127\.0\.0\.1:\d+/)$", line.rstrip()):
+                with urllib.request.urlopen(address[1], timeout=30) as page:
+                    self.assertIn(b"<html", page.read())
+                pages += 1
+        self.assertEqual(pages, 4)
 
     def check_picture(self, picture):
         # In the picture if a slow run leaves room for it; in the text under the pointer in any case.
