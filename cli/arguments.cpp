@@ -264,6 +264,7 @@ class Parser {
     addDuration(fenceProxy_, "--service-timeout", proxy.serviceTimeout);
     addDuration(fenceProxy_, "--drain-timeout", proxy.drainTimeout);
     fenceProxy_->add_option("--log-format", proxy.logFormat)->check(oneOf({"text", "logfmt", "json"}));
+    fenceProxy_->add_option("--http", proxy.http)->check(isGivenText);
     addFenceRecover(fence);
   }
 

@@ -120,6 +120,7 @@ struct FenceProxyArguments {
   std::chrono::milliseconds serviceTimeout{30'000};
   std::chrono::milliseconds drainTimeout{30'000};
   std::string logFormat{"text"};
+  std::string http{};  ///< where metrics are shown; empty: nowhere
 };
 
 struct FenceRecoverArguments {

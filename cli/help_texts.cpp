@@ -524,6 +524,7 @@ Options:
                             the proxy stops, and after it was killed (default
                             30s)
   --log-format FORMAT       text (default), logfmt or json
+  --http ADDRESS            show /metrics there: 127.0.0.1:9200 or unix:/PATH
   -h, --help                print this help and exit
 
 Signals: SIGTERM, SIGINT and SIGHUP let the requests under way end; a second one

@@ -31,9 +31,17 @@ constexpr std::size_t descriptorsNeeded = 24;
 
 /// `on_lost: terminate` is carried out here. If the library ended this process, the job would be left to the guard,
 /// which would have to notice that first.
-Group withoutTerminate(GroupConfig config, Logger logger) {
+Group withoutTerminate(GroupConfig config, std::shared_ptr<LeaseStore> store, Logger logger) {
   config.options.onLost = OnLost::callback;
-  return makeGroup(config, std::move(logger)).value();
+  return Group::make(config.options, std::move(store), std::move(logger)).value();
+}
+
+/// The requests to the store are counted only where somebody can see the counts.
+ops::MeteredStore storeOf(const GroupConfig& config, bool metered, const Logger& logger) {
+  auto store = makeStore(config.store, logger);
+  if (!metered) return {std::move(store)};
+  const std::string name = store->describe();
+  return ops::metered(std::move(store), name);
 }
 
 std::vector<int> heededSignals(const SignalState& state) {
@@ -83,7 +91,8 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       startupLog_{Logger::toStderr(config.logLevel, config.logFormat)},
       logger_{prefixed(Logger::toStderr(config.logLevel, config.logFormat), toString(LeaseKey{config.options.group}))},
       routing_{routingOf(config, logger_)},
-      group_{withoutTerminate(std::move(config), startupLog_.logger())},
+      store_{storeOf(config, !options_.http.empty(), startupLog_.logger())},
+      group_{withoutTerminate(std::move(config), store_.store, startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
       channel_{GuardChannel::create()},
@@ -140,6 +149,8 @@ bool Supervisor::beginToListen() {
     return false;
   }
   http_ = std::move(*listener);
+  http_->watch(store_.metrics);
+  http_->watch([counts = jobCounts_, group = toString(group_.key())] { return counts->families(group); });
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include <tenure/config/group_config.hpp>
 #include <tenure/election/group.hpp>
 #include <tenure/ops/http_listener.hpp>
+#include <tenure/ops/store_meter.hpp>
 
 #include "candidacy.hpp"
 #include "exit_codes.hpp"
@@ -17,6 +18,7 @@
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
 #include "hook_run.hpp"
+#include "job_counts.hpp"
 #include "job_deadline.hpp"
 #include "job_run.hpp"
 #include "periodic_job.hpp"
@@ -123,6 +125,7 @@ class Supervisor {
   StartupLog startupLog_;
   const Logger logger_;  ///< puts the group's name before each line
   const Routing routing_;
+  const ops::MeteredStore store_;
   const Group group_;  ///< without on_lost: terminate; its log goes through startupLog_
   const SignalState& signalState_;
 
@@ -141,6 +144,7 @@ class Supervisor {
   std::unique_ptr<Candidacy> candidacy_;
   ElectorView view_{};  ///< of the present candidacy or the last
   std::optional<ops::HttpListener> http_;
+  const std::shared_ptr<JobCounts> jobCounts_{std::make_shared<JobCounts>()};
   std::optional<Leadership> term_;
   bool inDoubt_{false};  ///< the last renewal of this term failed
   WorkHandle work_;

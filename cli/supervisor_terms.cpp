@@ -48,6 +48,7 @@ void Supervisor::startJob() {
                 "the job starts as process " + std::to_string(job_->id()) + " with fencing token " + toString(token) +
                     (periods_ ? periods_->runText() : ""),
                 LogEvent::jobStarted, {{"pid", job_->id()}, {"token", token}});
+    jobCounts_->started();
     if (periods_) periods_->started();
   } catch (const std::exception& error) {
     complain(std::string{"the job cannot be started: "} + error.what());
@@ -98,6 +99,7 @@ void Supervisor::endJob() {
   const bool byItself = !job_->wasStopped();
   logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text(),
               LogEvent::jobEnded, {{"pid", job_->id()}, {"exit_code", status.shellCode()}});
+  jobCounts_->ended(status);
   // Before the elector is told to stop, so that the note of the end goes out with the release at the latest.
   if (periods_) periods_->ended(status, byItself, readClock());
   judgeEnd(status, byItself);

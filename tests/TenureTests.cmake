@@ -1,6 +1,6 @@
 # How tests are declared.
 #
-# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [SERVER kind] [LONG filter])
+# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [OPTIMISED] [SERVER kind] [LONG filter])
 #   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>. Those of the filter LONG run with
 #   scripts/test --all alone, as the case <name>.long
 # tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [SERIAL] [SERVER kind]
@@ -9,7 +9,8 @@
 #   scripts/test --all alone. What this machine cannot do is skipped. PROGRAM: the script is one case, and no unittest.
 #
 # SERIAL: it wants the machine for itself. TIMING: so it does, and is run last, because real leases over a real server run
-# out while others compute (a cost below that of others is what ctest sorts by). SERVER: it runs beside a server that all
+# out while others compute (a cost below that of others is what ctest sorts by). OPTIMISED: it measures what its own code calls
+# in a loop. SERVER: it runs beside a server that all
 # tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
 # Tests run at once, so each case uses a table, schema, bucket or prefix of its own, under a name that nobody else has. By
 # hand: scripts/postgresql_local -- build/dev/tests/<name> --gtest_filter=...
@@ -70,10 +71,18 @@ endif()
   set_property(DIRECTORY PROPERTY TEST_INCLUDE_FILES "${files}" "${where}")
 endfunction()
 
+# Code that runs for a moment need not be optimised: that takes a third of its compilation. What it tests is optimised.
+function(tenure_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0> $<$<CONFIG:Debug>:-U_FORTIFY_SOURCE>)
+endfunction()
+
 function(tenure_test name)
-  cmake_parse_arguments(ARG "SERIAL;TIMING" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;TIMING;OPTIMISED" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   tenure_common(${name})
+  if(NOT ARG_TIMING AND NOT ARG_OPTIMISED)
+    tenure_compile_quickly(${name})
+  endif()
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")

@@ -14,6 +14,7 @@
 #include <tenure/adapters/fence_header.hpp>
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/store_error.hpp>
+#include <tenure/ops/http_listener.hpp>
 
 #include "cli/exit_codes.hpp"
 #include "cli/fence_proxy/proxy.hpp"
@@ -132,7 +133,15 @@ int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options
   const Logger logger = Logger::toStderr(LogLevel::info, logFormatOf(arguments.logFormat));
   auto fence = HttpFence::open(options, logger);
   if (!fence) return complain(fence.error().message), exitFailed;
-  const auto ended = fence_proxy::runProxy(settings, **fence, logger, [&](const std::string& address) {
+  fence_proxy::ProxyCounts counts;  // outlives what shows it
+  std::optional<ops::HttpListener> http;
+  if (!arguments.http.empty()) {
+    auto listener = ops::HttpListener::start({.listen = arguments.http, .logger = logger});
+    if (!listener) return complain("--http: " + listener.error().front().message), (*fence)->close(), exitUsage;
+    listener->watch([&counts] { return counts.families(); });
+    http = std::move(*listener);
+  }
+  const auto ended = fence_proxy::runProxy(settings, **fence, logger, counts, [&](const std::string& address) {
     (void)say("listening on " + address + ", forwarding to " + arguments.upstream + '\n');
   });
   if (ended == fence_proxy::ProxyEnd::clean) return exitOk;
@@ -167,6 +176,9 @@ int fenceProxyCommand(const FenceProxyArguments& arguments) {
     settings.readsBodies = true;
   }
   if (const auto faults = faultsOf(options); !faults.empty()) return usage(faults.front());
+  if (!arguments.http.empty()) {
+    if (const auto fault = ops::faultOfListen(arguments.http); !fault.empty()) return usage("--http: " + fault);
+  }
   return serve(settings, options, arguments);
 }
 

@@ -350,7 +350,7 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
 }
 
 Task<bool> Exchange::answer(const HttpRefusal& refusal) {
-  shared_.logRefusal(refusal, client_.name);
+  shared_.noteRefusal(refusal, client_.name);
   const bool keep = !clientBodyLeft_ && !clientGone_;
   if (clientGone_) co_return false;
   co_return co_await writeRefusal(client_.stream, refusal, keep, method_ == http::verb::head);

@@ -68,9 +68,9 @@ std::size_t mostClients(std::size_t wanted, const Logger& logger) {
 
 class Proxy {
  public:
-  Proxy(const Settings& settings, HttpFence& fence, const Logger& logger)
+  Proxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts)
       : settings_{settings},
-        shared_{io_.get_executor(), settings_, fence, logger},
+        shared_{io_.get_executor(), settings_, fence, logger, counts},
         clients_{mostClients(settings_.limits.connections, logger)},
         signals_{io_, SIGTERM, SIGINT, SIGHUP} {}
 
@@ -122,7 +122,7 @@ class Proxy {
   /// Sends the refusal in one piece, without waiting for anything from the client.
   Task<void> sendAway(Stream stream, std::string client) {
     const HttpRefusal refusal = proxyProblem(503, "not-now", "Too many connections", "try again");
-    shared_.logRefusal(refusal, client);
+    shared_.noteRefusal(refusal, client);
     (void)co_await writeRefusal(stream, refusal, false, false);
   }
 
@@ -176,10 +176,10 @@ bool isAddress(const std::string& host) {
   return !error;
 }
 
-ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger,
+ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts,
                   const std::function<void(const std::string& address)>& listening) {
   std::signal(SIGPIPE, SIG_IGN);
-  Proxy proxy{settings, fence, logger};
+  Proxy proxy{settings, fence, logger, counts};
   if (const std::string fault = proxy.listen(); !fault.empty()) {
     logger.log(LogLevel::error, fault);
     return ProxyEnd::cannotListen;

@@ -7,6 +7,7 @@
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
+#include "proxy_counts.hpp"
 #include "settings.hpp"
 
 namespace tenure::cli::fence_proxy {
@@ -21,8 +22,9 @@ enum class ProxyEnd {
 };
 
 /// Listens until SIGTERM, SIGINT or SIGHUP. Then it lets the requests under way end (after a second signal: ends them
-/// at once), and closes the fence. `listening` is called with the address once connections are accepted.
-[[nodiscard]] ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger,
+/// at once), and closes the fence. Every request is counted. `listening` is called with the address once connections
+/// are accepted.
+[[nodiscard]] ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts,
                                 const std::function<void(const std::string& address)>& listening);
 
 }  // namespace tenure::cli::fence_proxy

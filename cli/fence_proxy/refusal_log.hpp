@@ -36,15 +36,20 @@ class RefusalLog {
     return line;
   }
 
- private:
-  /// `409 stale-token`: the kind is the end of the problem's type, which begins its body.
-  [[nodiscard]] static std::string kindOf(const HttpRefusal& refusal) {
+  /// `stale-token`: the end of the problem's type, which begins its body; without one, the status.
+  [[nodiscard]] static std::string nameOf(const HttpRefusal& refusal) {
     constexpr std::string_view start = "{\"type\":\"urn:tenure:fence:";
-    std::string kind = std::to_string(refusal.status);
     const std::string_view body{refusal.body};
-    if (body.starts_with(start))
-      kind.append(" ").append(body.substr(start.size(), body.find('"', start.size()) - start.size()));
-    return kind;
+    if (!body.starts_with(start)) return std::to_string(refusal.status);
+    return std::string{body.substr(start.size(), body.find('"', start.size()) - start.size())};
+  }
+
+ private:
+  /// `409 stale-token`.
+  [[nodiscard]] static std::string kindOf(const HttpRefusal& refusal) {
+    const std::string status = std::to_string(refusal.status);
+    const std::string name = nameOf(refusal);
+    return name == status ? status : status + ' ' + name;
   }
 
   struct Kind {

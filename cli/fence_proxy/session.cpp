@@ -96,7 +96,7 @@ Task<bool> Session::handleOne() {
 }
 
 Task<bool> Session::refuseAndClose(const HttpRefusal& refusal) {
-  shared_.logRefusal(refusal, client_);
+  shared_.noteRefusal(refusal, client_);
   (void)co_await writeRefusal(stream_, refusal, false, false);
   co_return false;
 }
@@ -113,6 +113,7 @@ Task<bool> Session::forward(RequestParser& parser) {
   }
   HttpVerdict verdict = co_await admit(parser, shared_.settings.readsBodies ? &body : nullptr);
   if (const auto* refusal = std::get_if<HttpRefusal>(&verdict)) co_return co_await refuse(parser, *refusal);
+  shared_.counts.add("forwarded");
   if (expectsContinue_ && !parser.is_done() && buffer_.size() == 0) {
     static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
     stream_.expires_after(shared_.settings.limits.client);
@@ -183,7 +184,7 @@ Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string*
 }
 
 Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
-  shared_.logRefusal(refusal, client_);
+  shared_.noteRefusal(refusal, client_);
   silentSince_ = readClock();  // a client that sends an unwanted body makes room for others
   const bool head = parser.get().method() == http::verb::head;
   const bool wanted = parser.get().keep_alive() && !stopping_;

@@ -12,6 +12,7 @@
 #include <tenure/lockcore/logger.hpp>
 
 #include "io.hpp"
+#include "proxy_counts.hpp"
 #include "refusal_log.hpp"
 #include "settings.hpp"
 #include "upstream.hpp"
@@ -19,15 +20,21 @@
 namespace tenure::cli::fence_proxy {
 
 struct Shared {
-  Shared(const Executor& executor, const Settings& theSettings, HttpFence& theFence, Logger theLogger)
-      : settings{theSettings}, fence{theFence}, logger{std::move(theLogger)}, upstream{executor, theSettings} {}
+  Shared(const Executor& executor, const Settings& theSettings, HttpFence& theFence, Logger theLogger,
+         ProxyCounts& theCounts)
+      : settings{theSettings},
+        fence{theFence},
+        logger{std::move(theLogger)},
+        counts{theCounts},
+        upstream{executor, theSettings} {}
 
   /// The limit for all bodies together that are read to check their digests. A client that can replay a signed header
   /// must not get memory for it on each of a thousand connections.
   [[nodiscard]] std::size_t mostBodyBytes() const noexcept {
     return std::max<std::size_t>(8U << 20U, settings.limits.signedBodyBytes);
   }
-  void logRefusal(const HttpRefusal& refusal, const std::string& client) {
+  void noteRefusal(const HttpRefusal& refusal, const std::string& client) {
+    counts.add(RefusalLog::nameOf(refusal));
     if (const auto line = refusals.note(readClock(), refusal, client))
       logger.log(LogLevel::warn, *line, LogEvent::fenceRefused, {});
   }
@@ -35,6 +42,7 @@ struct Shared {
   const Settings& settings;
   HttpFence& fence;
   const Logger logger;
+  ProxyCounts& counts;
   Upstream upstream;
   RefusalLog refusals{};
   /// How many bytes of such bodies are in memory now. It is owned by coroutines too, which may end after this object.

@@ -36,7 +36,7 @@ std::optional<LeaseStatus> ElectorView::tryStatus() const {
   return driver ? driver->tryStatus() : LeaseStatus{LeaseState::stopped};
 }
 
-LeaseCounts ElectorView::counts() const noexcept { return parts_->account->counts(); }
+LeaseCounts ElectorView::counts() const noexcept { return parts_->account->counts(parts_->clock->now()); }
 std::vector<TermEvent> ElectorView::events() const { return parts_->account->events(); }
 std::int64_t ElectorView::electedAtMillis() const noexcept { return parts_->account->electedAtMillis(); }
 std::chrono::nanoseconds ElectorView::overdue() const noexcept {

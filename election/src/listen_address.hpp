@@ -1,5 +1,5 @@
-// The text that says where to listen. It is here and not with the listener, because files of a group are judged where no
-// listener is built.
+// The text that says where to listen. It is here and not with the listener, because files of a group are judged where
+// no listener is built.
 #pragma once
 
 #include <cstdint>

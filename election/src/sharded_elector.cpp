@@ -38,5 +38,6 @@ bool ShardedElector::owns(std::size_t shard) const { return impl_->owns(shard); 
 std::vector<OwnedShard> ShardedElector::owned() const { return impl_->owned(); }
 ShardedStatus ShardedElector::status() const { return impl_->status(); }
 const std::string& ShardedElector::candidate() const noexcept { return impl_->candidate(); }
+ShardsView ShardedElector::view() { return impl_->view(); }
 
 }  // namespace tenure

@@ -74,6 +74,13 @@ Listener ShardedElector::Impl::listenerOf(std::size_t shard) const {
   return out;
 }
 
+ShardedElector::Impl::~Impl() { board_->clear(); }
+
+ShardsView ShardedElector::Impl::view() {
+  isViewed_ = true;
+  return ShardsView{board_};
+}
+
 void ShardedElector::Impl::start() {
   {
     const std::lock_guard lock{mutex_};
@@ -104,6 +111,7 @@ void ShardedElector::Impl::requestStop() {
 void ShardedElector::Impl::beginStop() {
   log(LogLevel::info, "leaves with " + std::to_string(own(clock_->now()).led.size()) + " shards");
   followed_.clear();
+  board_->competes(false);
   if (slot_) slot_->elector->requestStop();
   for (const SeatPtr& seat : left_) seat->elector->requestStop();
   for (const auto& [shard, seat] : seats_) seat->elector->requestStop();

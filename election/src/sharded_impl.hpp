@@ -2,6 +2,7 @@
 // shows, and what follows from it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -13,12 +14,16 @@
 #include "scheduler_link.hpp"
 #include "shard_balance.hpp"
 #include "shard_watch.hpp"
+#include "shards_board.hpp"
 
 namespace tenure {
 
 class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(Group group, ShardListener listener, Runtime runtime, std::shared_ptr<Scheduler> scheduler);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   void start();
   void requestStop();
@@ -31,6 +36,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::vector<OwnedShard> owned() const;
   [[nodiscard]] ShardedStatus status() const;
   [[nodiscard]] const std::string& candidate() const noexcept { return candidate_; }
+  [[nodiscard]] ShardsView view();
 
  private:
   enum class Phase { fresh, started, stopping };
@@ -95,6 +101,9 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   // Kept even while there is no seat, so that no thread has to be started on the scheduler.
   const std::shared_ptr<ThreadPool> pool_{ThreadPool::forCallbacks()};
   const std::shared_ptr<ThreadPool> stopTokens_{ThreadPool::forStopTokens()};
+
+  const std::shared_ptr<ShardsView::Board> board_{std::make_shared<ShardsView::Board>(group_.name())};
+  std::atomic<bool> isViewed_{false};
 
   // Used on the scheduler only.
   ShardWatch watch_;

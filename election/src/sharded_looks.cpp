@@ -66,6 +66,7 @@ void ShardedElector::Impl::listed(std::uint64_t listing, const ListOutcome& outc
   }
   if (!outcome) return lookFailed(outcome.error());
   watched_ = true;
+  board_->competes(true);
   const Instant now = clock_->now();
   watch_.saw(now, *outcome);
   act(now);
@@ -112,6 +113,7 @@ void ShardedElector::Impl::act(const Instant& now) {
   }
   for (const std::size_t shard : orders.take) {
     SeatPtr seat = sit(names_[shard], listenerOf(shard), {});
+    if (isViewed_) board_->sat(shard, seat->elector->view(board_->last(shard)));
     {
       const std::lock_guard lock{mutex_};
       seats_.emplace(shard, seat);
@@ -228,17 +230,22 @@ void ShardedElector::Impl::end(Seat& seat, const std::string& why) {
 void ShardedElector::Impl::sweep() {
   const auto isOver = [](const SeatPtr& seat) { return seat->result && seat->elector->isIdle(); };
   std::vector<SeatPtr> over;
+  std::vector<std::size_t> shards;
   {
     const std::lock_guard lock{mutex_};
     for (auto it = seats_.begin(); it != seats_.end();) {
       const bool gone = isOver(it->second);
-      if (gone) over.push_back(it->second);
+      if (gone) {
+        over.push_back(it->second);
+        shards.push_back(it->first);
+      }
       it = gone ? seats_.erase(it) : std::next(it);
     }
     const auto kept = std::stable_partition(left_.begin(), left_.end(), [&](const auto& s) { return !isOver(s); });
     over.insert(over.end(), kept, left_.end());
     left_.erase(kept, left_.end());
   }
+  for (const std::size_t shard : shards) board_->left(shard);
   for (const SeatPtr& seat : over) seat->elector->abandon();
 }
 

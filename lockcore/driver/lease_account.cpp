@@ -78,6 +78,20 @@ void LeaseAccount::told(const action::Revoked& revoked) {
   note(TermEvent::Kind::revoked, revoked.token, static_cast<std::uint16_t>(revoked.reason), revoked.detail);
 }
 
+void LeaseAccount::told(const action::LeaderChanged& changed, const Instant& now) noexcept {
+  if (changed.leader) return leaderlessUntil(now);
+  if (leaderlessSince_.load(relaxed) == never) leaderlessSince_.store(now.boottime.count(), relaxed);
+}
+
+void LeaseAccount::told(const action::Stopped& /*stopped*/, const Instant& now) noexcept { leaderlessUntil(now); }
+
+void LeaseAccount::leaderlessUntil(const Instant& now) noexcept {
+  const std::int64_t since = leaderlessSince_.load(relaxed);
+  if (since == never) return;
+  add(leaderless_, static_cast<std::uint64_t>(std::max<std::int64_t>(now.boottime.count() - since, 0)));
+  leaderlessSince_.store(never, relaxed);
+}
+
 void LeaseAccount::note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail) {
   const std::string_view kept = fitting(detail);
   Entry entry;
@@ -90,7 +104,7 @@ void LeaseAccount::note(TermEvent::Kind kind, FencingToken token, std::uint16_t 
   ring_.push(entry);
 }
 
-LeaseCounts LeaseAccount::counts() const noexcept {
+LeaseCounts LeaseAccount::counts(const Instant& now) const noexcept {
   LeaseCounts out;
   const auto load = [](const auto& from, auto& to) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i].load(relaxed);
@@ -101,6 +115,9 @@ LeaseCounts LeaseAccount::counts() const noexcept {
   load(revocations_, out.revocations);
   load(renewals_, out.renewals);
   load(renewalTimes_, out.renewalTimes);
+  const std::int64_t since = leaderlessSince_.load(relaxed);
+  out.leaderless = nanoseconds{leaderless_.load(relaxed)};
+  if (since != never) out.leaderless += std::max(now.boottime - nanoseconds{since}, nanoseconds{0});
   out.renewalTimeSum = nanoseconds{renewalTimeSum_.load(relaxed)};
   return out;
 }

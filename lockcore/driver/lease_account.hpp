@@ -31,9 +31,11 @@ class LeaseAccount {
   void told(const action::Renewed& renewed);
   void told(const action::InDoubt& doubt, FencingToken term);
   void told(const action::Revoked& revoked);
+  void told(const action::LeaderChanged& changed, const Instant& now) noexcept;
+  void told(const action::Stopped& stopped, const Instant& now) noexcept;
 
   // Any thread.
-  [[nodiscard]] LeaseCounts counts() const noexcept;
+  [[nodiscard]] LeaseCounts counts(const Instant& now) const noexcept;
   [[nodiscard]] std::vector<TermEvent> events() const;
   /// When the present or the last term began, by the wall clock; 0: there was none.
   [[nodiscard]] std::int64_t electedAtMillis() const noexcept { return electedAt_.load(relaxed); }
@@ -57,6 +59,7 @@ class LeaseAccount {
   static void add(Counter& counter, std::uint64_t more = 1) noexcept {
     counter.store(counter.load(relaxed) + more, relaxed);
   }
+  void leaderlessUntil(const Instant& now) noexcept;
   void answered(const WriteOutcome& outcome, std::chrono::nanoseconds time) noexcept;
   void note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail);
 
@@ -64,13 +67,15 @@ class LeaseAccount {
   Attempt renewal_{0};
   Instant renewalSentAt_{};
 
+  static constexpr std::int64_t never = INT64_MAX;
   Counter terms_{0}, doubts_{0}, refusals_{0};
   std::array<Counter, revokeReasons> revocations_{};
   std::array<Counter, renewalOutcomes> renewals_{};
   std::array<Counter, renewalTimeBounds.size() + 1> renewalTimes_{};
   Counter renewalTimeSum_{0};
+  Counter leaderless_{0};                             ///< nanoseconds, until the last leader came
+  std::atomic<std::int64_t> leaderlessSince_{never};  ///< CLOCK_BOOTTIME
   std::atomic<std::int64_t> electedAt_{0};
-  static constexpr std::int64_t never = INT64_MAX;
   std::atomic<std::int64_t> dueAt_{never};  ///< CLOCK_BOOTTIME
   EventRing<Entry, maxTermEvents> ring_{};
 };

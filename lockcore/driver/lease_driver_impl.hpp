@@ -122,6 +122,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   template <class Notice>
   void count(const Notice& notice) {
     if constexpr (requires { account_->told(notice); }) account_->told(notice);
+    if constexpr (requires { account_->told(notice, Instant{}); }) account_->told(notice, scheduler_->now());
   }
   void count(const action::InDoubt& doubt) { account_->told(doubt, machine_.term().token); }
   void rearm(const Instant& now);

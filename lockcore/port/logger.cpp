@@ -1,5 +1,6 @@
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <poll.h>
@@ -26,6 +27,8 @@ bool takesMore(std::FILE* file) {
   pollfd waits{fileno(file), POLLOUT, 0};
   return poll(&waits, 1, 0) != 0;
 }
+
+std::atomic<std::uint64_t> allDropped{0};
 
 }  // namespace
 
@@ -54,11 +57,14 @@ Logger Logger::ofRecords(LogLevel level, RecordSink sink) {
   return out;
 }
 
+std::uint64_t linesDropped() noexcept { return allDropped.load(); }
+
 Logger Logger::toStderr(LogLevel level, LogFormat format) {
   auto lost = std::make_shared<std::atomic<unsigned>>(0);
   return ofRecords(level, [lost = std::move(lost), format](const LogRecord& record) {
     if (!takesMore(stderr)) {
       ++*lost;
+      ++allDropped;
       return;
     }
     const std::string time = wallClockTextForDisplay(wallClockMillisForDisplay());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "election/stage.hpp"
+#include "support/polled_store.hpp"
 
 namespace tenure::test {
 namespace {

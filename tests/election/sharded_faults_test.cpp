@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "election/sharded_group.hpp"
+#include "support/polled_store.hpp"
 
 namespace tenure::test {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "election/src/shard_keys.hpp"
 #include "election/stage.hpp"
-#include "support/forwarding_store.hpp"
 #include "support/manual_scheduler.hpp"
+#include "support/polled_store.hpp"
 
 namespace tenure::test {
 

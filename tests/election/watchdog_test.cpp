@@ -12,7 +12,7 @@
 
 #include "election/stage.hpp"
 #include "lockcore/child_process.hpp"
-#include "support/forwarding_store.hpp"
+#include "support/polled_store.hpp"
 #include "support/users_loop.hpp"
 
 namespace tenure::test {

@@ -15,7 +15,7 @@
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "support/forwarding_store.hpp"
+#include "support/polled_store.hpp"
 
 namespace tenure::test {
 namespace {

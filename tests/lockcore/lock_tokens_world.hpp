@@ -17,7 +17,7 @@
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
-#include "support/forwarding_store.hpp"
+#include "support/polled_store.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::test {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "lockcore/lock_world.hpp"
-#include "support/forwarding_store.hpp"
+#include "support/polled_store.hpp"
 
 namespace tenure::test {
 namespace {

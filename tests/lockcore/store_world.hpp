@@ -8,6 +8,7 @@
 
 #include "support/fault_store.hpp"
 #include "support/manual_scheduler.hpp"
+#include "support/polled_store.hpp"
 
 namespace tenure::test {
 

@@ -17,7 +17,7 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "support/eventually.hpp"
-#include "support/forwarding_store.hpp"
+#include "lockcore/port/forwarding_store.hpp"
 #include "support/lateness_probe.hpp"
 
 namespace tenure::test {

@@ -24,14 +24,14 @@ TEST(LeaseAccount, TimesARenewalFromItsSendingToItsAnswer) {
   LeaseAccount account;
   account.sent(1, Purpose::acquire, start);
   account.took(answered(1), FencingToken{1}, start + 1s);
-  EXPECT_EQ(account.counts(), LeaseCounts{}) << "an acquisition is no renewal";
+  EXPECT_EQ(account.counts(Instant{}), LeaseCounts{}) << "an acquisition is no renewal";
   account.sent(2, Purpose::renew, start);
   account.took(answered(2), FencingToken{1}, start + 7ms);
   account.sent(3, Purpose::renew, start);
   account.took(answered(3), FencingToken{1}, start + 10ms);
   account.sent(4, Purpose::renew, start);
   account.took(answered(4, Conflict{}), FencingToken{1}, start + 1h);
-  const LeaseCounts counts = account.counts();
+  const LeaseCounts counts = account.counts(Instant{});
   EXPECT_EQ(counts.renewals, (std::array<std::uint64_t, 4>{2, 1, 0, 0}));
   EXPECT_EQ(counts.renewalTimes[3], 2U) << "up to 10 ms, the bound included";
   EXPECT_EQ(counts.renewalTimes.back(), 1U);
@@ -45,7 +45,21 @@ TEST(LeaseAccount, AnswerIsCountedOnceAndRenewalThatNobodyWaitsForIsUnknown) {
   account.took(answered(1), FencingToken{1}, start + 2s);
   account.took(answered(2), FencingToken{1}, start + 2s);
   account.took(answered(2), FencingToken{1}, start + 3s);
-  EXPECT_EQ(account.counts().renewals, (std::array<std::uint64_t, 4>{1, 0, 0, 1}));
+  EXPECT_EQ(account.counts(Instant{}).renewals, (std::array<std::uint64_t, 4>{1, 0, 0, 1}));
+}
+
+TEST(LeaseAccount, CountsTheTimeInWhichNobodyHoldsTheLease) {
+  LeaseAccount account;
+  const auto at = [](std::chrono::nanoseconds time) { return Instant{time, time, time}; };
+  EXPECT_EQ(account.counts(at(9s)).leaderless, 0s) << "nothing is known yet";
+  account.told(action::LeaderChanged{}, at(10s));
+  account.told(action::LeaderChanged{}, at(11s));
+  EXPECT_EQ(account.counts(at(13s)).leaderless, 3s) << "it goes on";
+  account.told(action::LeaderChanged{LeaderInfo{}}, at(14s));
+  EXPECT_EQ(account.counts(at(20s)).leaderless, 4s);
+  account.told(action::LeaderChanged{}, at(30s));
+  account.told(action::Stopped{}, at(31s));
+  EXPECT_EQ(account.counts(at(40s)).leaderless, 5s) << "who has stopped does not look";
 }
 
 TEST(LeaseAccount, LongDetailIsCutBetweenCharacters) {
@@ -67,7 +81,7 @@ TEST(LeaseAccount, OldestEventsAreDropped) {
   const auto events = account.events();
   ASSERT_EQ(events.size(), maxTermEvents);
   EXPECT_EQ(events.front().token, FencingToken{6});
-  EXPECT_EQ(account.counts().terms, maxTermEvents + 5);
+  EXPECT_EQ(account.counts(Instant{}).terms, maxTermEvents + 5);
 }
 
 TEST(LeaseAccount, IsOverdueFromTheWakeupOn) {

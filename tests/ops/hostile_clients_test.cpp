@@ -18,8 +18,8 @@
 
 #include "election/ops/src/listen_socket.hpp"
 #include "election/stage.hpp"
+#include "lockcore/port/forwarding_store.hpp"
 #include "ops/http_peer.hpp"
-#include "support/forwarding_store.hpp"
 
 namespace tenure::test {
 namespace {

@@ -156,6 +156,11 @@ class Prometheus(unittest.TestCase):
         self.assertGreaterEqual(self.value('sum(tenure_revocations_total{reason="expired"})'), 2, "both were frozen")
         self.assertEqual(len(self.query('ALERTS{alertname="TenureTwoLeaders",alertstate="firing"}')), 0)
         self.assertEqual(self.value('count(count by (__name__) ({__name__=~"tenure_.*"}))') > 20, True)
+        self.assertEqual(self.value("sum(tenure_job_running)"), 1)
+        self.assertGreaterEqual(self.value("sum(tenure_job_starts_total)"), 3)
+        renewals = 'sum(tenure_store_requests_total{operation="renew",outcome="applied"})'
+        self.assertGreater(self.value(renewals), 3)
+        self.assertLess(abs(self.value(renewals) - self.value('sum(tenure_renewals_total{outcome="acknowledged"})')), 3)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
-#include "support/forwarding_store.hpp"
+#include "lockcore/port/forwarding_store.hpp"
 
 namespace tenure::test {
 

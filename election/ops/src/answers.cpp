@@ -75,7 +75,7 @@ bool isReady(WatchedElectors& electors) {
     const bool knows = each.standing.leads || each.lease.leaderSeenAgo.count() >= 0;
     if (!works || !knows) return false;
   }
-  return electors.size() > 0;
+  return electors.knowsAll();
 }
 
 Answer yesOrNo(bool yes, const char* good, const char* bad) {
@@ -92,7 +92,7 @@ Answer leaderAnswer(std::string_view query, WatchedElectors& electors) {
   if (elector == nullptr) {
     const bool unclear = group.empty() && electors.size() > 1;
     out.status = unclear ? 400 : group.empty() ? 503 : 404;
-    out.body = unclear         ? "this process has several groups; say which: /leader?group=NAME\n"
+    out.body = unclear         ? "this process has several groups or shards; say which: /leader?group=NAME\n"
                : group.empty() ? "nothing competes yet\n"
                                : "there is no such group here\n";
     return out;
@@ -116,6 +116,7 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   const std::size_t mark = std::min(target.find('?'), target.size());
   const std::string_view path = target.substr(0, mark);
   const std::string_view query = target.substr(std::min(mark + 1, target.size()));
+  electors.refresh();
   Answer out;
   if (path == "/leader") {
     out = leaderAnswer(query, electors);
@@ -128,7 +129,7 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   } else if (path == "/history") {
     out = {200, jsonType, historyJson(electors.history())};
   } else if (path == "/metrics") {
-    out = {200, openMetricsType, openMetricsText(electors.snapshots())};
+    out = {200, openMetricsType, openMetricsText(electors.snapshots(), electors.families())};
   } else if (path == "/") {
     out = {200, pageType, std::string{pageText()}};
   } else {

@@ -68,6 +68,12 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
   void watch(ElectorView elector) {
     asio::post(io_, [this, elector = std::move(elector)] { electors_.watch(elector); });
   }
+  void watch(ShardsView shards) {
+    asio::post(io_, [this, shards = std::move(shards)] { electors_.watch(shards); });
+  }
+  void watch(MetricSource source) {
+    asio::post(io_, [this, source = std::move(source)] { electors_.watch(source); });
+  }
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
   [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
 
@@ -192,6 +198,14 @@ HttpListener::~HttpListener() {
 
 void HttpListener::watch(ElectorView elector) {
   if (impl_->isHere()) impl_->watch(std::move(elector));
+}
+
+void HttpListener::watch(ShardsView shards) {
+  if (impl_->isHere()) impl_->watch(std::move(shards));
+}
+
+void HttpListener::watch(MetricSource source) {
+  if (impl_->isHere()) impl_->watch(std::move(source));
 }
 
 const std::string& HttpListener::address() const noexcept { return impl_->address(); }

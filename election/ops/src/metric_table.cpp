@@ -1,6 +1,8 @@
 // The metric families and how each is filled in.
 #include "metric_table.hpp"
 
+#include <algorithm>
+
 #include <tenure/lockcore/version.hpp>
 
 namespace tenure::ops {
@@ -73,10 +75,7 @@ void addCounts(std::vector<MetricSpec>& out) {
                    std::uint64_t sum = 0;
                    for (std::size_t i = 0; i < s.counts.renewalTimes.size(); ++i) {
                      sum += s.counts.renewalTimes[i];
-                     const bool last = i == renewalTimeBounds.size();
-                     sink("_bucket",
-                          {{"le", last ? "+Inf" : numberText(static_cast<double>(renewalTimeBounds[i]) / 1e3, true)}},
-                          static_cast<double>(sum));
+                     sink("_bucket", {{"le", boundText(i)}}, static_cast<double>(sum));
                    }
                    sink("_count", {}, static_cast<double>(sum));
                    sink("_sum", {}, seconds(s.counts.renewalTimeSum));
@@ -101,6 +100,9 @@ void addWatching(std::vector<MetricSpec>& out) {
                  [](const Snapshot& s, const SampleSink& sink) {
                    if (s.lease.leaderSeenAgo.count() >= 0) sink("", {}, seconds(s.lease.leaderSeenAgo + s.leaseAge));
                  }});
+  out.push_back(single("tenure_leaderless_seconds", "counter", "seconds",
+                       "Time in which this candidate saw that nobody holds the lease.",
+                       [](const Snapshot& s) { return seconds(s.counts.leaderless); }));
   out.push_back({{"tenure_clock_rate_ppm", "gauge", "ppm", "",
                   "How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last minute; no sample before "
                   "the first."},
@@ -126,13 +128,44 @@ const std::vector<MetricSpec>& metricSpecs() {
   return all;
 }
 
+const std::vector<Metric>& otherMetrics() {
+  static const std::vector<Metric> all{
+      {"tenure_store_requests", "counter", "", "store`, `operation`, `outcome",
+       "Requests that a store has answered, by what was asked and what came of it.", false},
+      {"tenure_store_request_duration_seconds", "histogram", "seconds", "store`, `operation",
+       "Time from a request to the store's answer.", false},
+      {"tenure_job_starts", "counter", "", "", "How often `tenure run` has started the job."},
+      {"tenure_job_exits", "counter", "", "outcome",
+       "Jobs of `tenure run` that ended: with exit code 0, with another one, or by a signal."},
+      {"tenure_job_running", "gauge", "", "", "1 while the job of `tenure run` is there, else 0."},
+      {"tenure_locks_held", "gauge", "", "", "Locks that a LockClient of this process holds.", false},
+      {"tenure_proxy_requests", "counter", "", "outcome",
+       "Requests to `tenure fence proxy`, forwarded or refused for a reason.", false},
+      {"tenure_log_lines_dropped", "counter", "", "", "Log lines that were lost because stderr took no more.", false},
+  };
+  return all;
+}
+
 const std::vector<Metric>& metrics() {
   static const std::vector<Metric> all = [] {
     std::vector<Metric> out;
     for (const MetricSpec& spec : metricSpecs()) out.push_back(spec.metric);
+    out.insert(out.end(), otherMetrics().begin(), otherMetrics().end());
     return out;
   }();
   return all;
+}
+
+MetricFamily familyOf(std::string_view name) {
+  const auto& all = otherMetrics();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Metric& metric) { return metric.name == name; });
+  return {found == all.end() ? Metric{std::string{name}, "unknown", "", "", "Not known."} : *found};
+}
+
+MetricFamily heldLocks(std::size_t locks) {
+  MetricFamily out = familyOf("tenure_locks_held");
+  out.samples = {{"", {}, static_cast<double>(locks)}};
+  return out;
 }
 
 }  // namespace tenure::ops

@@ -1,6 +1,7 @@
 #include "watched_electors.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace tenure::ops {
@@ -13,6 +14,37 @@ void WatchedElectors::watch(ElectorView elector) {
   } else {
     all_.push_back({std::move(elector)});
   }
+}
+
+void WatchedElectors::watch(ShardsView shards) {
+  std::erase_if(sharded_, [&](const ShardsView& each) { return each.group() == shards.group(); });
+  sharded_.push_back(std::move(shards));
+}
+
+void WatchedElectors::refresh() {
+  constexpr int tries = 50;
+  for (const ShardsView& shards : sharded_) {
+    auto now = shards.tryElectors();
+    for (int i = 1; i < tries && !now; ++i) {
+      std::this_thread::yield();
+      now = shards.tryElectors();
+    }
+    if (!now) continue;
+    std::vector<Watched> kept;
+    for (Watched& each : all_) {
+      const auto same = [&](const ElectorView& view) { return view.parts() == each.elector.parts(); };
+      const bool stays = each.shardsOf != shards.group() || std::any_of(now->begin(), now->end(), same);
+      if (stays) std::erase_if(*now, same);
+      if (stays) kept.push_back(std::move(each));
+    }
+    for (ElectorView& view : *now) kept.push_back({std::move(view), {}, 0, shards.group()});
+    all_ = std::move(kept);
+  }
+}
+
+bool WatchedElectors::knowsAll() const noexcept {
+  return (!all_.empty() || !sharded_.empty()) &&
+         std::all_of(sharded_.begin(), sharded_.end(), [](const ShardsView& each) { return each.competes(); });
 }
 
 const ElectorView* WatchedElectors::find(std::string_view group) const noexcept {
@@ -44,7 +76,16 @@ std::vector<GroupEvents> WatchedElectors::history() const {
   return out;
 }
 
-void WatchedElectors::look() noexcept {
+std::vector<MetricFamily> WatchedElectors::families() const {
+  std::vector<MetricFamily> out;
+  for (const MetricSource& source : sources_) {
+    for (MetricFamily& family : source()) out.push_back(std::move(family));
+  }
+  return out;
+}
+
+void WatchedElectors::look() {
+  refresh();
   for (Watched& each : all_) each.lateLooks = each.elector.overdue() >= lookPeriod ? each.lateLooks + 1 : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/ops/client.hpp>
 
 #include "adapters/http/http_connection.hpp"
 #include "adapters/http/ledger_service.hpp"
@@ -121,6 +122,22 @@ TEST_F(FenceProxy, theCommandLineSaysWhatPassesWithoutAToken) {
   EXPECT_EQ(service_.bodies(), std::vector<std::string>{});
   EXPECT_EQ(ofReadAndWrite({"--without-token", "pass"}), Statuses(200, 200));
   EXPECT_EQ(service_.bodies(), std::vector<std::string>{"one"});
+}
+
+TEST_F(FenceProxy, countsRequestsByWhatBecameOfThem) {
+  const std::string http = "unix:" + directory_.file("http.sock");
+  start({"--http", http});
+  EXPECT_EQ(post(stamp(6), "one").value().status, 200);
+  EXPECT_TRUE(post(stamp(5), "two").has_error());
+  EXPECT_EQ(send({"GET", "/", ""}).status, 200);
+  EXPECT_EQ(send({"POST", "/", "three"}).status, 428);
+  const auto answer = ops::askListener(http, "/metrics", std::chrono::seconds{30});
+  ASSERT_TRUE(answer) << answer.error().message;
+  const std::string& text = *answer;
+  for (const char* line :
+       {"{outcome=\"forwarded\"} 2\n", "{outcome=\"stale-token\"} 1\n", "{outcome=\"token-required\"} 1\n"}) {
+    EXPECT_NE(text.find(std::string{"tenure_proxy_requests_total"} + line), std::string::npos) << line << text;
+  }
 }
 
 TEST_F(FenceProxy, remembersWhenItIsKilled) {

@@ -12,6 +12,7 @@
 #include <tenure/election/group.hpp>
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/listener.hpp>
+#include <tenure/election/shards_view.hpp>
 
 namespace tenure {
 
@@ -105,6 +106,9 @@ class ShardedElector {
 
   /// This candidate's unique text, `id#incarnation`.
   [[nodiscard]] const std::string& candidate() const noexcept;
+
+  /// What monitoring reads. Call it before start(), or what is counted of shards begins with those taken later.
+  [[nodiscard]] ShardsView view();
 
  private:
   class Impl;

@@ -42,6 +42,7 @@ struct LeaseCounts {
   /// Renewals that were answered, by the time from sending to answer; not cumulative.
   std::array<std::uint64_t, renewalTimeBounds.size() + 1> renewalTimes{};
   std::chrono::nanoseconds renewalTimeSum{0};
+  std::chrono::nanoseconds leaderless{0};  ///< time in which it saw that nobody holds the lease
 
   friend bool operator==(const LeaseCounts&, const LeaseCounts&) = default;
 };

@@ -95,4 +95,7 @@ class Logger {
   RecordSink sink_{};
 };
 
+/// How many lines all loggers of Logger::toStderr in this process have dropped. Any thread.
+[[nodiscard]] std::uint64_t linesDropped() noexcept;
+
 }  // namespace tenure

@@ -9,8 +9,10 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/election/elector_view.hpp>
+#include <tenure/election/shards_view.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/logger.hpp>
+#include <tenure/ops/metrics.hpp>
 
 namespace tenure::ops {
 
@@ -55,6 +57,10 @@ class HttpListener {
 
   /// Shows this elector from now on, instead of an earlier one of the same group.
   void watch(ElectorView elector);
+  /// Shows the shards that this elector leads or competes for: each is a group of its own, such as `billing/7`.
+  void watch(ShardsView shards);
+  /// /metrics asks this source too from now on, for as long as the listener lives.
+  void watch(MetricSource source);
 
   /// The address as in the options, with the port that the system chose.
   [[nodiscard]] const std::string& address() const noexcept;

@@ -1,8 +1,11 @@
 // Metrics as text: OpenMetrics 1.0.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tenure/ops/snapshot.hpp>
@@ -16,15 +19,41 @@ struct Metric {
   std::string unit;    ///< empty: none
   std::string labels;  ///< besides `group`, with commas between; empty: none
   std::string help;    ///< one sentence
+  bool ofGroup{true};  ///< `group` is a label too
 };
 
-/// All families, in the order of the text.
+/// All families that this library knows, in the order of the text.
 [[nodiscard]] const std::vector<Metric>& metrics();
+
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+struct MetricSample {
+  std::string suffix{};  ///< after the family's name, such as `_total`
+  MetricLabels labels{};
+  double value{0};
+};
+
+/// A family with its samples: of something else than an elector. Its name may be one of metrics(), or the program's
+/// own, by the rules of OpenMetrics.
+struct MetricFamily {
+  Metric metric;
+  std::vector<MetricSample> samples{};
+};
+
+/// Called at each scrape, on the thread that writes the text. It must neither wait nor throw.
+using MetricSource = std::function<std::vector<MetricFamily>()>;
+
+/// The family of metrics() with this name, still without samples. The name must be one of them.
+[[nodiscard]] MetricFamily familyOf(std::string_view name);
 
 inline constexpr std::string_view openMetricsType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The exposition of these electors, which must be of different groups. It ends with `# EOF`. Label values are the
-/// groups' names and words of the library, so their number is bounded.
-[[nodiscard]] std::string openMetricsText(const std::vector<Snapshot>& electors);
+/// tenure_locks_held; give it `client.held().size()` of a LockClient.
+[[nodiscard]] MetricFamily heldLocks(std::size_t locks);
+
+/// The exposition of these electors, which must be of different groups, and of what else the sources gave; families of
+/// one name are written as one. It ends with `# EOF`. Label values of the library are the names of groups, stores and
+/// jobs, and words of its own, so their number is bounded.
+[[nodiscard]] std::string openMetricsText(const std::vector<Snapshot>& electors, std::vector<MetricFamily> others = {});
 
 }  // namespace tenure::ops

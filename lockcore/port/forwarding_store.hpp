@@ -1,4 +1,4 @@
-// A store in front of another one. A double derives from it and overrides only what it changes.
+// A store in front of another one. What derives from it overrides only what it changes.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-namespace tenure::test {
+namespace tenure {
 
 /// Forwards every call.
 class ForwardingStore : public LeaseStore {
@@ -65,15 +65,4 @@ class ForwardingStore : public LeaseStore {
   const std::shared_ptr<LeaseStore> behind_;
 };
 
-/// Keeps back what a store may tell by itself, notifications and death notices: who waits has only its polls.
-class PolledStore : public ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) override {
-    return nullptr;
-  }
-  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> /*hint*/) override { return nullptr; }
-  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return nullptr; }
-};
-
-}  // namespace tenure::test
+}  // namespace tenure
