@@ -21,8 +21,9 @@ MAY_INCLUDE = {
     "lockcore": {"lockcore"},
     "election": {"lockcore", "election"},
     "ops": {"lockcore", "election", "ops"},
+    "testing": {"lockcore", "election", "testing"},
     "adapters": {"lockcore", "adapters"},
-    "config": {"lockcore", "election", "ops", "config"},
+    "config": {"lockcore", "election", "config"},
     "cli": {"lockcore", "election", "ops", "config", "adapters", "cli"},
 }
 
@@ -142,7 +143,8 @@ def in_product(name):
 
 
 def component_of(name):
-    first = "ops" if name.startswith("election/ops/") else name.split("/")[0]
+    within = next((part for part in ("ops", "testing") if name.startswith(f"election/{part}/")), None)
+    first = within or name.split("/")[0]
     return first if first in MAY_INCLUDE else None
 
 

@@ -123,6 +123,17 @@ foreach(target IN LISTS tenure_libraries)
 endforeach()
 list(JOIN TENURE_COMPONENTS " " TENURE_COMPONENTS)
 
+# On request only, because it needs GoogleTest.
+set(contract_directory "${CMAKE_INSTALL_DATADIR}/tenure")
+file(RELATIVE_PATH TENURE_CONTRACT_FROM_PACKAGE "/${TENURE_PACKAGE_DIR}" "/${contract_directory}")
+configure_file("${PROJECT_SOURCE_DIR}/config/cmake/store_contract-targets.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake" DESTINATION "${TENURE_PACKAGE_DIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/contract/" DESTINATION "${contract_directory}/contract" FILES_MATCHING
+  PATTERN "*_contract.cpp" PATTERN "store_c*.?pp")
+string(APPEND TENURE_COMPONENT_TABLE "set(_tenure_needs_store_contract \"lockcore\")\n"
+  "set(_tenure_packages_store_contract \"GTest\")\n")
+
 configure_package_config_file("${PROJECT_SOURCE_DIR}/config/cmake/tenureConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/package/tenureConfig.cmake" INSTALL_DESTINATION "${TENURE_PACKAGE_DIR}"
   NO_SET_AND_CHECK_MACRO)

@@ -1,4 +1,6 @@
 // What a service manager is told, over real datagram sockets, and what happens if it does not take it.
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "cli/service_notifier.hpp"
 
 #include <cstdlib>
@@ -10,7 +12,6 @@
 
 #include "cli/notify_receiver.hpp"
 #include "cli/temporary_directory.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "contract/store_calls.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure {
 namespace {

@@ -5,7 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "support/manual_scheduler.hpp"
+#include <tenure/testing/manual_scheduler.hpp>
+
 
 namespace tenure::test {
 

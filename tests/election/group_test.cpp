@@ -3,8 +3,8 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 namespace {

@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <tenure/election/sharded_elector.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "election/src/shard_keys.hpp"
 #include "election/stage.hpp"
-#include "support/manual_scheduler.hpp"
 #include "support/polled_store.hpp"
 
 namespace tenure::test {

@@ -14,29 +14,6 @@ namespace tenure::test {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-void ManualExecutor::post(std::function<void()> task) {
-  const std::lock_guard lock{mutex_};
-  tasks_.push_back(std::move(task));
-}
-
-int ManualExecutor::run() {
-  for (int ran = 0;; ++ran) {
-    std::function<void()> task;
-    {
-      const std::lock_guard lock{mutex_};
-      if (tasks_.empty()) return ran;
-      task = std::move(tasks_.front());
-      tasks_.pop_front();
-    }
-    task();
-  }
-}
-
-std::size_t ManualExecutor::waiting() const {
-  const std::lock_guard lock{mutex_};
-  return tasks_.size();
-}
-
 Listener Record::terms() {
   Listener listener;
   listener.onElected = [this](const Leadership& term) {
@@ -116,11 +93,9 @@ Group Stage::group(const std::string& name, std::shared_ptr<LeaseStore> store, c
 }
 
 Runtime Stage::runtime() {
-  Runtime runtime;
-  runtime.scheduler = clock;
-  runtime.executor = [run = executor](std::function<void()> task) { run->post(std::move(task)); };
-  runtime.random = std::make_unique<SeededRandom>(++seed_);
-  return runtime;
+  Runtime out = ManualRuntime::runtime();
+  out.random = std::make_unique<SeededRandom>(++seed_);
+  return out;
 }
 
 Candidate Stage::candidateWith(const std::string& name, Listener listener, const Adjust& adjust) {
@@ -153,29 +128,6 @@ Candidate Stage::leader(const std::string& name, const Adjust& adjust) {
     throw std::runtime_error{name + " does not lead"};
   }
   return made;
-}
-
-void Stage::settle() {
-  for (;;) {
-    const std::size_t ran = clock->runReady();
-    if (executor->run() == 0 && ran == 0 && clock->postedTasks() == 0) return;
-  }
-}
-
-void Stage::advance(nanoseconds by) {
-  settle();
-  while (by.count() > 0) {
-    const nanoseconds step = std::clamp(clock->untilNextTimer().value_or(by), nanoseconds{1}, by);
-    clock->advance(step);
-    by -= step;
-    settle();
-  }
-}
-
-bool Stage::advanceUntil(const std::function<bool()>& done, nanoseconds limit) {
-  settle();
-  for (nanoseconds left = limit; !done() && left.count() > 0; left -= milliseconds{1}) advance(milliseconds{1});
-  return done();
 }
 
 ReleaseResult Stage::stop(const Candidate& candidate, nanoseconds perRound) {

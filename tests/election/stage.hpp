@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,27 +10,14 @@
 #include <vector>
 
 #include <tenure/election/leader_elector.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "support/eventually.hpp"
 #include "support/fault_store.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 
 inline constexpr Eventually eventually{std::chrono::seconds{30}};
-
-/// Runs callbacks on the thread of the test, when the test asks for it.
-class ManualExecutor {
- public:
-  void post(std::function<void()> task);
-  /// Runs all callbacks, including those that they post; returns how many.
-  int run();
-  [[nodiscard]] std::size_t waiting() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::deque<std::function<void()>> tasks_{};
-};
 
 /// Records the calls of an elector's listener, one line for each call. Thread-safe.
 class Record {
@@ -76,7 +62,7 @@ using Adjust = std::function<void(GroupOptions&)>;
 
 /// Lease 3 s, heartbeat 1 s, guard 4 ms, stop margin 300 ms: it leads for 2,696 ms and is valid for 2,996 ms, counted
 /// from the sending of the last successful write.
-class Stage {
+class Stage : public ManualRuntime {
  public:
   Stage();
   ~Stage();
@@ -92,24 +78,6 @@ class Stage {
   [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust = {});
   [[nodiscard]] Runtime runtime();
 
-  /// Runs everything that is ready, on the scheduler and on the executor, without moving time.
-  void settle();
-  /// Moves time, timer by timer, and settles after each.
-  void advance(std::chrono::nanoseconds by);
-  /// Moves time in steps of a millisecond until `done`; false if it was not done within `limit`.
-  [[nodiscard]] bool advanceUntil(const std::function<bool()>& done,
-                                  std::chrono::nanoseconds limit = std::chrono::seconds{30});
-  /// All clocks continue and nothing of the library runs, as after SIGSTOP.
-  void pause(std::chrono::nanoseconds by) { clock->moveClocks({by, by, by}); }
-
-  /// Runs `blocking` on another thread, and the stage on this one until `blocking` returns. In each round time moves by
-  /// `perRound`.
-  template <class Result>
-  Result drive(std::function<Result()> blocking, std::chrono::nanoseconds perRound = {}) {
-    std::future<Result> result = std::async(std::launch::async, std::move(blocking));
-    while (result.wait_for(std::chrono::milliseconds{1}) != std::future_status::ready) advance(perRound);
-    return result.get();
-  }
   ReleaseResult stop(const Candidate& candidate, std::chrono::nanoseconds perRound = {});
 
   /// The record in the real store, to which no fault applies.
@@ -121,9 +89,7 @@ class Stage {
   /// What was logged as an event, in logfmt, in order.
   [[nodiscard]] std::vector<std::string> events() const;
 
-  const std::shared_ptr<ManualScheduler> clock{std::make_shared<ManualScheduler>()};
   const std::shared_ptr<LeaseStore> memory;
-  const std::shared_ptr<ManualExecutor> executor{std::make_shared<ManualExecutor>()};
   const LeaseKey key{"stage"};
 
  private:

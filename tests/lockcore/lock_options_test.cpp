@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "lockcore/lock/lock_client_impl.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "support/fault_store.hpp"
-#include "support/manual_scheduler.hpp"
 #include "support/polled_store.hpp"
 
 namespace tenure::test {

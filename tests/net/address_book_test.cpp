@@ -1,3 +1,5 @@
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "lockcore/net/address_book.hpp"
 
 #include <deque>
@@ -12,7 +14,6 @@
 #include <gtest/gtest.h>
 
 #include "support/eventually.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::net {
 namespace {

@@ -1,3 +1,5 @@
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "lockcore/net/alarm_queue.hpp"
 
 #include <functional>
@@ -8,7 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::net {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/ops/store_meter.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "support/fault_store.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 namespace {

@@ -79,6 +79,17 @@ elseif(CASE STREQUAL "pkg_config")
   run("linking with pkg-config's flags" "${COMPILER}" "${dir}/main.o" -o "${dir}/consumer" ${flags})
   run("running the consumer" "${dir}/consumer")
 
+elseif(CASE STREQUAL "testing")
+  # A user's tests, and a user's store that the installed suite judges.
+  set(dir "${SCRATCH}/testing")
+  run("configuring the tests" "${CMAKE_COMMAND}" -S "${TENURE_SOURCE}/examples/tested_job" -B "${dir}" -G "${GENERATOR}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_PREFIX_PATH=${prefix}")
+  run("building the tests" "${CMAKE_COMMAND}" --build "${dir}")
+  run("running the tests" ctest --test-dir "${dir}" --output-on-failure -j 4)
+  if(NOT output MATCHES "Counting/StoreContract" OR NOT output MATCHES "100% tests passed")
+    message(FATAL_ERROR "the store was not judged:\n${output}")
+  endif()
+
 elseif(CASE MATCHES "^add_subdirectory")
   # Shared libraries here, static ones in the installed tree; without the stores behind a network here, with them there.
   set(install OFF)

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 namespace {

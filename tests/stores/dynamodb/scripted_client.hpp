@@ -14,10 +14,10 @@
 #include <boost/json/object.hpp>
 
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "lockcore/aws/json_client.hpp"
 #include "lockcore/stores/dynamodb/src/store.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 

@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "lockcore/stored/hint_watcher.hpp"
 #include "lockcore/stores/etcd/src/hints.hpp"
 #include "lockcore/stores/etcd/src/record_codec.hpp"
 #include "simulation/etcd/sim_etcd_cluster.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::etcd_store {
 namespace {

@@ -1,6 +1,7 @@
 // Beside client-go and others on one Lease.
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "stores/kubernetes/store_case.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {

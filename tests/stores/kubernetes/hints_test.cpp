@@ -1,4 +1,6 @@
 // One watch for the store, as a hint: what is told, where it goes on, and that every end is followed by another.
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "lockcore/stores/kubernetes/src/hints.hpp"
 
 #include <vector>
@@ -9,7 +11,6 @@
 #include "lockcore/stored/hint_watcher.hpp"
 #include "lockcore/stores/kubernetes/src/store.hpp"
 #include "simulation/kubernetes/sim_api_server.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {

@@ -5,10 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
 #include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
 #include "lockcore/stores/kubernetes/src/link/pod.hpp"
-#include "support/manual_scheduler.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::kubernetes_store {

@@ -1,4 +1,6 @@
 // Which renewals share a transaction, and that each is judged alone.
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "lockcore/stores/postgresql/src/renewal_batch.hpp"
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 #include "stores/postgresql/held_database.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::postgresql_store {
 namespace {

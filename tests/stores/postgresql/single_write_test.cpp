@@ -5,11 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/testing/manual_scheduler.hpp>
+
 #include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/calls.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 #include "stores/postgresql/held_database.hpp"
-#include "support/manual_scheduler.hpp"
 
 namespace tenure::postgresql_store {
 namespace {

@@ -1,10 +1,10 @@
-#include "support/manual_scheduler.hpp"
-
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "support/seeded_random.hpp"
 

@@ -1,8 +1,8 @@
-#include "support/manual_scheduler.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+
+#include <tenure/testing/manual_scheduler.hpp>
 
 namespace tenure::test {
 

@@ -1,0 +1,54 @@
+// A term of leadership without an elector, for tests of what works under one.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <tenure/election/leadership.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+namespace tenure::test {
+
+struct HandMadeTermOptions {
+  FencingToken token{1};
+  std::string leaseName{"lease"};
+  std::string holder{"candidate#1"};
+  std::chrono::nanoseconds leadsFor{std::chrono::hours{1}};  ///< until it leads no more unless it is renewed
+  /// How much longer its lease stays valid then, for the work to end.
+  std::chrono::nanoseconds stopMargin{std::chrono::seconds{1}};
+  /// By which this is judged: that of a ManualScheduler, or the system's.
+  std::shared_ptr<const Clock> clock{systemClock()};
+};
+
+/// Give `leadership()` to the code under test, as onElected gives it. Its token, clock and stop token behave as those
+/// of an elector's term. Reports (progress, stale tokens, documents) go nowhere, as after the end of an elector.
+///
+/// Threads: any; renew and the ends are calls of one thread at a time.
+class HandMadeTerm {
+ public:
+  explicit HandMadeTerm(HandMadeTermOptions options = {});
+  ~HandMadeTerm();  ///< as lose()
+  HandMadeTerm(const HandMadeTerm&) = delete;
+  HandMadeTerm& operator=(const HandMadeTerm&) = delete;
+
+  [[nodiscard]] const Leadership& leadership() const noexcept { return leadership_; }
+
+  /// A heartbeat was acknowledged: from now on it leads for `leadsFor` again. Nothing after an end.
+  void renew();
+  /// The work is told to stop, and the lease is still valid, as after stop() or a step-down. The stop callbacks run
+  /// inside this call.
+  void stop();
+  /// Somebody else holds the lease: as stop(), and it is not valid any more.
+  void lose();
+
+ private:
+  void publish(std::chrono::nanoseconds leadsFor, std::chrono::nanoseconds validFor);
+
+  struct State;
+  const HandMadeTermOptions options_;
+  const std::shared_ptr<State> state_;
+  const Leadership leadership_;
+};
+
+}  // namespace tenure::test

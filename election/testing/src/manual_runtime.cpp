@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <random>
+
+#include <tenure/testing/manual_runtime.hpp>
+
+namespace tenure::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+class Seeded final : public RandomSource {
+ public:
+  explicit Seeded(std::uint64_t seed) : engine_{seed} {}
+  std::uint64_t next() override { return engine_(); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace
+
+Runtime ManualRuntime::runtime() {
+  Runtime out;
+  out.scheduler = clock;
+  out.executor = [run = executor](std::function<void()> task) { run->post(std::move(task)); };
+  out.random = std::make_unique<Seeded>(++seed_);
+  return out;
+}
+
+void ManualRuntime::settle() {
+  for (;;) {
+    const std::size_t ran = clock->runReady();
+    if (executor->run() == 0 && ran == 0 && clock->postedTasks() == 0) return;
+  }
+}
+
+void ManualRuntime::advance(nanoseconds by) {
+  settle();
+  while (by.count() > 0) {
+    const nanoseconds step = std::clamp(clock->untilNextTimer().value_or(by), nanoseconds{1}, by);
+    clock->advance(step);
+    by -= step;
+    settle();
+  }
+}
+
+bool ManualRuntime::advanceUntil(const std::function<bool()>& done, nanoseconds limit) {
+  settle();
+  for (nanoseconds left = limit; !done() && left.count() > 0; left -= milliseconds{1}) advance(milliseconds{1});
+  return done();
+}
+
+}  // namespace tenure::test
