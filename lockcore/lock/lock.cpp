@@ -100,7 +100,8 @@ LockResult<void> Lock::renew(RenewOptions options) {
 }
 
 void Lock::renewAsync(RenewOptions options, std::function<void(LockResult<void>)> done) {
-  if (!session_ || !session_->isHere()) return;
+  if (!session_) return done(movedFrom());
+  if (!session_->isHere()) return done(session_->error(LockErrc::forked, "belongs to the parent process"));
   const auto told = [session = session_, done = std::move(done)](const LockResult<void>& result) {
     session->tell("renewAsync's callback", [done, result] { done(result); });
   };
@@ -168,6 +169,19 @@ ReleaseResult Lock::release(const ReleaseOptions& options) noexcept {
   }
   if (session_->isOnScheduler()) return session_->result().value_or(ReleaseResult::unknown);
   return waiter->waitFor(patience).value_or(ReleaseResult::unknown);
+}
+
+void Lock::releaseAsync(const ReleaseOptions& options, std::function<void(ReleaseResult)> done) {
+  if (!session_ || !session_->isHere()) return done(ReleaseResult::notHeld);
+  const auto tell = [session = session_, done = std::move(done)](ReleaseResult result) {
+    session->tell("releaseAsync's callback", [done, result] { done(result); });
+  };
+  if (released_.exchange(true)) {
+    return tell(leftToOthers_.load() ? ReleaseResult::shared : session_->result().value_or(ReleaseResult::unknown));
+  }
+  if (session_->letGo(options, tell)) return;
+  leftToOthers_.store(true);
+  tell(ReleaseResult::shared);
 }
 
 void Lock::reportStaleToken(FencingToken seen) const {

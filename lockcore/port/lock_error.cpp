@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <ostream>
 #include <stdexcept>
+#include <string>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
@@ -17,7 +18,28 @@ std::string seconds(std::chrono::nanoseconds time) {
   return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
 }
 
+// Boost's category is never destroyed by its base, which has a protected destructor with some compilers only.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
+class LockCategory final : public boost::system::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "tenure.lock"; }
+  [[nodiscard]] std::string message(int value) const override {
+    return std::string{toString(static_cast<LockErrc>(value - 1))};
+  }
+};
+#pragma GCC diagnostic pop
+
 }  // namespace
+
+const boost::system::error_category& lockCategory() noexcept {
+  static const LockCategory category;
+  return category;
+}
+
+boost::system::error_code make_error_code(LockErrc code) noexcept {
+  return {static_cast<int>(code) + 1, lockCategory()};
+}
 
 LockErrc lockErrcOf(ErrorClass errorClass) {
   switch (errorClass) {

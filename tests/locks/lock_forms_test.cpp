@@ -133,6 +133,42 @@ TEST_F(LockForms, aCancellationSlotIsNotTouchedOnceTheHandlerWasCalled) {
   }
 }
 
+TEST_F(LockForms, codesOfEachKindAreErrorCodesToo) {
+  const boost::system::error_code held = LockErrc::held;
+  EXPECT_TRUE(held.failed()) << "the first kind is no success";
+  EXPECT_EQ(held, LockErrc::held);
+  EXPECT_NE(held, LockErrc::lost);
+  EXPECT_EQ(held.message(), "held");
+  EXPECT_EQ(make_error_code(LockErrc::superseded).to_string().rfind("tenure.lock:", 0), 0U);
+}
+
+TEST_F(LockForms, asioTokensOfRenewalAndRelease) {
+  asio::io_context io;
+  LockClient own{store};  // destroyed before the loop
+  std::vector<std::string> told;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        const LeaseKey key{"orders"};
+        const AcquireOptions once{.waitFor = 0ms};
+        LockResult<Lock> lock = co_await asyncAcquire(own, io.get_executor(), key, once, asio::use_awaitable);
+        const RenewOptions data{.data = "x"};
+        const LockResult<void> renewed = co_await asyncRenew(*lock, io.get_executor(), data, asio::use_awaitable);
+        told.push_back(renewed ? lock->data() : renewed.error().message);
+        const ReleaseOptions plain{};
+        told.emplace_back(toString(co_await asyncRelease(*lock, io.get_executor(), plain, asio::use_awaitable)));
+        told.emplace_back(toString(co_await asyncRelease(*lock, io.get_executor(), plain, asio::use_awaitable)));
+        const LockResult<void> late = co_await asyncRenew(*lock, io.get_executor(), data, asio::use_awaitable);
+        told.emplace_back(toString(late.error().code));
+        Lock moved = *std::move(lock);
+        const LockResult<void> gone = co_await asyncRenew(*lock, io.get_executor(), data, asio::use_awaitable);
+        told.emplace_back(toString(gone.error().code));
+      },
+      asio::detached);
+  io.run();
+  EXPECT_EQ(told, (std::vector<std::string>{"x", "released", "released", "notHeld", "notHeld"}));
+}
+
 TEST_F(LockForms, theLibrarysWorkRunsOnTheCallersLoop) {
   asio::io_context io;
   auto work = asio::make_work_guard(io);

@@ -75,7 +75,8 @@ class Lock {
   /// data for good (no permission, no room), LockError::store says why; the lock is kept, with a changed lease and with
   /// the data that it had before.
   LockResult<void> renew(RenewOptions options = {});
-  /// The same without blocking. `done` is called once, as callbacks are.
+  /// The same without blocking. `done` is called once, as callbacks are; inside this call where the handle holds
+  /// nothing.
   void renewAsync(RenewOptions options, std::function<void(LockResult<void>)> done);
   /// Makes the lease longer by `by`, starting now, in one renewal.
   LockResult<void> extend(std::chrono::milliseconds by);
@@ -106,6 +107,9 @@ class Lock {
   /// other handles of the term still hold the lock. Blocks as `waitFor` says. A second call gives the same result at
   /// once (or a better one that has arrived since).
   ReleaseResult release(const ReleaseOptions& options = {}) noexcept;
+  /// The same without blocking: `done` is called once, as callbacks are, when the result is known; at the latest when
+  /// the lease has ended. `waitFor` does not count.
+  void releaseAsync(const ReleaseOptions& options, std::function<void(ReleaseResult)> done);
 
   /// Call this when a resource refused this term's write because it has seen the token `seen`. If `seen` is higher than
   /// this term's token, the lock is lost, and the next token will be higher than `seen` (I7). A value that is too high

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include <boost/system/error_code.hpp>
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/lease_options.hpp>
@@ -43,6 +45,12 @@ enum class LockErrc {
 [[nodiscard]] std::string_view toString(LockErrc code) noexcept;
 std::ostream& operator<<(std::ostream& out, LockErrc code);
 
+/// For programs that carry error codes: `name()` is "tenure.lock", a message is the enumerator's name. Values are those
+/// of LockErrc and one, because zero would be no failure.
+[[nodiscard]] const boost::system::error_category& lockCategory() noexcept;
+// NOLINTNEXTLINE(readability-identifier-naming): Boost's name
+[[nodiscard]] boost::system::error_code make_error_code(LockErrc code) noexcept;
+
 struct LockError {
   LockErrc code;
   std::string message;                   ///< what was wrong, with which lock, what to do; one sentence or two
@@ -61,3 +69,6 @@ template <class T>
 using LockResult = boost::system::result<T, LockError>;
 
 }  // namespace tenure
+
+template <>
+struct boost::system::is_error_code_enum<tenure::LockErrc> : std::true_type {};

@@ -1,0 +1,196 @@
+#include <cstdint>
+#include <future>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include <tenure/election/async_elector.hpp>
+
+namespace tenure {
+namespace {
+
+/// Answers once, whoever is first: the end of the term, or the cancellation. It keeps itself until then.
+class RevocationWait : public std::enable_shared_from_this<RevocationWait> {
+ public:
+  explicit RevocationWait(std::function<void(bool)> done) : done_{std::move(done)} {}
+
+  void begin(const std::stop_token& ended, const std::stop_token& cancel) {
+    const auto self = shared_from_this();
+    // Made apart from this object: a callback must not be destroyed inside itself by the last reference to it.
+    auto onEnd = std::make_shared<Callback>(ended, [self] { self->answer(true); });
+    auto onCancel = std::make_shared<Callback>(cancel, [self] { self->answer(false); });
+    const std::lock_guard lock{mutex_};
+    if (!answered_) callbacks_ = {std::move(onEnd), std::move(onCancel)};
+  }
+
+ private:
+  using Callback = std::stop_callback<std::function<void()>>;
+
+  void answer(bool revoked) {
+    std::pair<std::shared_ptr<void>, std::shared_ptr<void>> over;
+    {
+      const std::lock_guard lock{mutex_};
+      if (std::exchange(answered_, true)) return;
+      over.swap(callbacks_);
+    }
+    done_(revoked);
+  }
+
+  const std::function<void(bool)> done_;
+  std::mutex mutex_;
+  bool answered_{false};
+  std::pair<std::shared_ptr<void>, std::shared_ptr<void>> callbacks_{};
+};
+
+}  // namespace
+
+AwaitedTerm::AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept
+    : term_{std::move(term)}, work_{std::move(work)} {}
+
+void AwaitedTerm::whenRevoked(std::function<void(bool)> done, std::stop_token cancel) const {
+  std::make_shared<RevocationWait>(std::move(done))->begin(term_.stopToken(), cancel);
+}
+
+/// Where the callback thread of a term and who waits for it meet.
+class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
+ public:
+  using Done = std::function<void(std::optional<AwaitedTerm>)>;
+
+  /// On a callback thread: returns when the work of the term has ended.
+  void lead(const Leadership& term) {
+    auto work = std::make_shared<std::promise<void>>();
+    const std::future<void> ended = work->get_future();
+    offer({term, std::move(work)});
+    // A term that nobody took ends without work. It fires inside the constructor if that was before.
+    const std::stop_callback untaken{term.stopToken(), [this] { drop(); }};
+    ended.wait();  // the promise is broken by the destruction of the AwaitedTerm
+  }
+
+  void wait(Done done, const std::stop_token& cancel) {
+    std::optional<AwaitedTerm> taken;
+    bool waits = false;
+    {
+      const std::lock_guard lock{mutex_};
+      if (waiting_) throw std::logic_error{"AsyncElector: somebody waits for the next term already"};
+      taken.swap(offered_);
+      waits = !taken && !stopped_ && !cancel.stop_requested();
+      if (waits) {
+        waiting_ = std::move(done);
+        ++wait_;
+      }
+    }
+    if (!waits) return done(std::move(taken));
+    arm(cancel);
+  }
+
+  void stop() {
+    answerNothing([this] { stopped_ = true; });
+  }
+
+ private:
+  using Callback = std::stop_callback<std::function<void()>>;
+
+  void offer(AwaitedTerm term) {
+    Done done;
+    std::shared_ptr<Callback> over;
+    {
+      const std::lock_guard lock{mutex_};
+      done = std::exchange(waiting_, nullptr);
+      over.swap(onCancel_);
+      if (!done) offered_ = std::move(term);
+    }
+    if (done) done(std::move(term));
+  }
+
+  void drop() {
+    std::optional<AwaitedTerm> over;
+    const std::lock_guard lock{mutex_};
+    over.swap(offered_);
+  }
+
+  /// The wait may be over before this is reached, and another one may have begun.
+  void arm(const std::stop_token& cancel) {
+    if (!cancel.stop_possible()) return;
+    const std::uint64_t mine = number();
+    auto callback = std::make_shared<Callback>(cancel, [weak = weak_from_this(), mine] {
+      if (const auto self = weak.lock()) self->cancel(mine);
+    });
+    const std::lock_guard lock{mutex_};
+    if (waiting_ && wait_ == mine) onCancel_ = std::move(callback);
+  }
+  [[nodiscard]] std::uint64_t number() const {
+    const std::lock_guard lock{mutex_};
+    return wait_;
+  }
+
+  void cancel(std::uint64_t which) {
+    Done done;
+    std::shared_ptr<Callback> over;
+    {
+      const std::lock_guard lock{mutex_};
+      if (wait_ != which) return;
+      done = std::exchange(waiting_, nullptr);
+      over.swap(onCancel_);
+    }
+    if (done) done(std::nullopt);
+  }
+
+  void answerNothing(const std::function<void()>& change) {
+    Done done;
+    std::shared_ptr<Callback> over;
+    {
+      const std::lock_guard lock{mutex_};
+      change();
+      done = std::exchange(waiting_, nullptr);
+      over.swap(onCancel_);
+    }
+    if (done) done(std::nullopt);
+  }
+
+  mutable std::mutex mutex_;
+  std::optional<AwaitedTerm> offered_{};
+  Done waiting_{};
+  std::uint64_t wait_{0};  ///< its number
+  std::shared_ptr<Callback> onCancel_{};
+  bool stopped_{false};
+};
+
+AsyncElector::AsyncElector(Group group, Runtime runtime) : terms_{std::make_shared<Terms>()} {
+  runtime.executor = {};
+  Listener listener;
+  listener.onElected = [terms = terms_](const Leadership& term) { terms->lead(term); };
+  elector_ = std::make_unique<LeaderElector>(std::move(group), std::move(listener), std::move(runtime));
+}
+
+AsyncElector::~AsyncElector() {
+  if (elector_) requestStop();
+}
+
+AsyncElector::AsyncElector(AsyncElector&&) noexcept = default;
+
+AsyncElector& AsyncElector::operator=(AsyncElector&& other) noexcept {
+  AsyncElector gone{std::move(*this)};
+  terms_ = std::move(other.terms_);
+  elector_ = std::move(other.elector_);
+  return *this;
+}
+
+void AsyncElector::start() { elector_->start(); }
+
+void AsyncElector::requestStop() {
+  elector_->requestStop();
+  terms_->stop();
+}
+
+ReleaseResult AsyncElector::stop() {
+  terms_->stop();
+  return elector_->stop();
+}
+
+LeaderElector& AsyncElector::elector() noexcept { return *elector_; }
+
+void AsyncElector::whenElected(std::function<void(std::optional<AwaitedTerm>)> done, std::stop_token cancel) {
+  terms_->wait(std::move(done), cancel);
+}
+
+}  // namespace tenure
