@@ -6,11 +6,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdexcept>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
 
 #include "ip_address.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "pem_text.hpp"
 
 namespace tenure::net {
@@ -208,8 +207,9 @@ class Context final : public TlsContext {
       if (SSL_CTX_set_default_verify_paths(context_.get()) == 1) return;
       throw std::runtime_error("the system's trust store cannot be used (" + lastError() + ")");
     }
+    requireFile("CA file " + caFile, caFile);
     if (SSL_CTX_load_verify_file(context_.get(), caFile.c_str()) == 1) return;
-    refuse("CA file " + caFile, caFile, "no certificate can be read from it");
+    refuse("CA file " + caFile, "no certificate can be read from it");
   }
 
   void introduce(const TlsFiles& files) {
@@ -217,8 +217,10 @@ class Context final : public TlsContext {
     const std::string key = "key " + files.key + " of the client certificate";
     if (files.certificate.empty()) throw std::runtime_error(key + ": the certificate is missing; a key needs one");
     if (files.key.empty()) throw std::runtime_error(certificate + ": its key is missing; give the path of both");
+    requireFile(certificate, files.certificate);
+    requireFile(key, files.key);
     if (SSL_CTX_use_certificate_chain_file(context_.get(), files.certificate.c_str()) != 1) {
-      refuse(certificate, files.certificate, "no certificate can be read from it");
+      refuse(certificate, "no certificate can be read from it");
     }
     bool isEncrypted = false;
     SSL_CTX_set_default_passwd_cb(context_.get(), refusePassword);
@@ -237,7 +239,7 @@ class Context final : public TlsContext {
       ERR_clear_error();
       throw std::runtime_error(key + ": it belongs to another certificate than " + files.certificate);
     }
-    refuse(key, files.key, "no private key can be read from it");
+    refuse(key, "no private key can be read from it");
   }
 
   static int refusePassword(char* /*room*/, int /*size*/, int /*writes*/, void* wasAsked) {
@@ -245,13 +247,13 @@ class Context final : public TlsContext {
     return -1;
   }
 
-  [[noreturn]] static void refuse(const std::string& what, const std::string& path, const std::string& why) {
-    const std::string reason = lastError();
-    // For a missing file OpenSSL's own message is a number and "system lib".
-    if (access(path.c_str(), R_OK) != 0) {
-      throw std::runtime_error(what + ": " + std::generic_category().message(errno));
-    }
-    throw std::runtime_error(what + ": " + why + " (" + reason + "); it must be a readable PEM file");
+  /// OpenSSL would wait for a pipe, and for a missing file its message is a number and "system lib".
+  static void requireFile(const std::string& what, const std::string& path) {
+    if (const std::string why = refusalOf(path); !why.empty()) throw std::runtime_error(what + " " + why);
+  }
+
+  [[noreturn]] static void refuse(const std::string& what, const std::string& why) {
+    throw std::runtime_error(what + ": " + why + " (" + lastError() + "); it must be a readable PEM file");
   }
 
   Tickets tickets_{};  // destroyed after objects that may still put a ticket into it

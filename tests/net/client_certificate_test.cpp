@@ -1,6 +1,7 @@
 // The client's own certificate: servers that demand one, and files that cannot be used.
 #include <fstream>
 #include <stdexcept>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -74,16 +75,26 @@ TEST_F(HttpClientCertificate, filesThatCannotBeUsed) {
   writeKey(authority_.issue({"DNS:client.test"}), otherKey);
   const std::string encrypted = directory_.file("encrypted.key");
   writeKey(client_, encrypted, "sesame");
-  expectRefused({.certificate = absent, .key = key_}, "client certificate " + absent + ": No such file");
+  expectRefused({.certificate = absent, .key = key_}, "client certificate " + absent + " cannot be read: No such file");
   expectRefused({.certificate = wrong, .key = key_}, "client certificate " + wrong + ": no certificate can be read");
   expectRefused({.certificate = certificate_, .key = absent},
-                "key " + absent + " of the client certificate: No such file");
+                "key " + absent + " of the client certificate cannot be read: No such file");
   expectRefused({.certificate = certificate_, .key = wrong}, "no private key can be read from it");
   expectRefused({.certificate = certificate_, .key = otherKey}, "belongs to another certificate than " + certificate_);
   expectRefused({.certificate = certificate_, .key = encrypted}, "it is encrypted");
   expectRefused({.certificate = certificate_}, "its key is missing");
   expectRefused({.key = key_}, "the certificate is missing");
   EXPECT_NO_THROW((void)HttpClient::make({.certificate = certificate_, .key = key_}));
+}
+
+/// Nobody writes into the pipe, so who opens it in the usual way waits for ever.
+TEST_F(HttpClientCertificate, aPipeIsRefusedAndNotWaitedFor) {
+  const std::string pipe = directory_.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expectRefused({.caFile = pipe}, "CA file " + pipe + " is not a regular file");
+  expectRefused({.certificate = pipe, .key = key_}, "client certificate " + pipe + " is not a regular file");
+  expectRefused({.certificate = certificate_, .key = pipe},
+                "key " + pipe + " of the client certificate is not a regular file");
 }
 
 }  // namespace

@@ -1,20 +1,19 @@
 #include "password_file.hpp"
 
-#include <cerrno>
-#include <fstream>
-#include <system_error>
+#include <cstddef>
+
+#include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure::etcd_store {
 
 StoreResult<std::string> passwordIn(const std::string& path) {
+  constexpr std::size_t longest = std::size_t{64} << 10U;
   const auto refused = [&](const std::string& why) {
     return StoreError{ErrorClass::credentials, "the password file " + path + " " + why};
   };
-  errno = 0;
-  std::ifstream file{path};
-  if (!file) return refused("cannot be read: " + std::generic_category().message(errno));
-  std::string line;
-  std::getline(file, line);
+  const auto text = regularFile(path, longest);
+  if (!text) return refused(text.error().why);
+  std::string line = text->substr(0, text->find('\n'));
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (line.empty()) return refused("has no password in its first line");
   return line;

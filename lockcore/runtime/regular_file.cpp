@@ -1,0 +1,49 @@
+#include "regular_file.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "system_error.hpp"
+#include "unique_fd.hpp"
+
+namespace tenure {
+namespace {
+
+FileRefusal unreadable() { return {"cannot be read: " + errnoText(errno)}; }
+
+boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path) {
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  struct stat about {};
+  if (!file || ::fstat(file.get(), &about) != 0) return unreadable();
+  if (!S_ISREG(about.st_mode)) return FileRefusal{"is not a regular file"};
+  return file;
+}
+
+}  // namespace
+
+boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most) {
+  const auto file = openRegular(path);
+  if (!file) return file.error();
+  std::string text(most + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file->get(), &text[size], text.size() - size);
+    if (got < 0 && errno != EINTR) return unreadable();
+    if (got == 0) break;
+    if (got > 0) size += static_cast<std::size_t>(got);
+  }
+  if (size > most) return FileRefusal{"is longer than " + std::to_string(most >> 10U) + " KiB"};
+  text.resize(size);
+  return {boost::system::in_place_value, std::move(text)};
+}
+
+std::string refusalOf(const std::string& path) {
+  const auto file = openRegular(path);
+  return file ? std::string{} : file.error().why;
+}
+
+}  // namespace tenure
