@@ -164,7 +164,7 @@ void Holder::announceRevoked(RevokeReason reason, std::string detail, bool unste
   over.leadsFor = nanoseconds{0};
   if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
   core_.publish(over);
-  core_.act(action::Revoked{reason, std::move(detail), over.token, unstepped});
+  core_.act(action::Revoked{{reason, std::move(detail), over.token}, unstepped});
 }
 
 void Holder::beginDrain(const Instant& now, RevokeReason reason, const std::string& detail) {
