@@ -1,5 +1,6 @@
 #include "connection.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "request_text.hpp"
@@ -35,7 +36,8 @@ bool Connection::isAlive() {
 
 void Connection::exchange(Call& call) {
   call_ = &call;
-  reader_.expect(call_->request.method == "HEAD", around_.options.maxReply);
+  const std::size_t most = call_->request.maxReply, all = around_.options.maxReply;
+  reader_.expect(call_->request.method == "HEAD", most == 0 ? all : std::min(most, all));
   send(call_->request);
 }
 

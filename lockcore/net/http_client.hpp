@@ -59,6 +59,7 @@ struct HttpRequest {
   /// Not zero: the server may be sent several copies of the request. Whenever this time has passed without an answer, a
   /// copy follows on another connection. The time is twice that of recent quick answers if that is more.
   std::chrono::nanoseconds repeatAfter{0};
+  std::size_t maxReply{0};  ///< bytes of the reply, where fewer than the client's `maxReply` are enough; 0: that one
 };
 
 struct HttpResponse {

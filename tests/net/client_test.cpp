@@ -199,6 +199,18 @@ TEST(HttpClient, carriesLargeBodiesBothWays) {
   EXPECT_TRUE(outcome->body == body);
 }
 
+TEST(HttpClient, aRequestMayAllowAShorterReplyThanTheClient) {
+  TestServer server{echo};
+  const auto client = HttpClient::make({.maxReply = 100'000});
+  HttpRequest request = withBody(std::string(50'000, 'z'));
+  request.maxReply = 40'000;
+  const auto refused = call(*client, plainAt(server.port()), request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, HttpError::Kind::tooLarge);
+  request.maxReply = 0;
+  EXPECT_TRUE(call(*client, plainAt(server.port()), request));
+}
+
 TEST(HttpClient, takesAnAnswerThatComesBeforeTheRequestIsThrough) {
   std::promise<void> answerTaken;
   const auto taken = answerTaken.get_future().share();

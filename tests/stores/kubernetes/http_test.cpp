@@ -185,6 +185,13 @@ TEST(KubernetesHttp, aCutConnectionIsToldApartFromOneThatNeverWas) {
   EXPECT_FALSE(refused.error().maybeSent);
 }
 
+TEST(KubernetesHttp, oneObjectMayHaveFewerBytesThanAPage) {
+  ScriptedServer server{[](const std::string&) { return response("200 OK", "", std::string(6U << 20U, ' ')); }};
+  const auto gateway = makeHttpGateway(server.options());
+  EXPECT_FALSE(ask(*gateway, {"GET", "/x"}));
+  EXPECT_TRUE(ask(*gateway, {.method = "GET", .target = "/x", .lists = true}));
+}
+
 TEST(KubernetesHttp, aServerThatSaysNothingIsUnknownInTime) {
   test::TestServer silent{[](test::Peer& peer) { peer.waitForEnd(); }};
   const auto gateway =

@@ -144,6 +144,18 @@ TEST(KubernetesReplies, pages) {
   }
 }
 
+/// A text of two bytes for a value may cost fifty in memory.
+TEST(KubernetesReplies, aReplyOfVeryManyValuesIsNotTakenApart) {
+  const auto pageWith = [](std::size_t values) {
+    std::string body =
+        R"({"kind":"LeaseList","metadata":{"resourceVersion":"1","x":"[[[\",\",\",\\"},"items":[],"more":[0)";
+    for (std::size_t i = 1; i < values; ++i) body += ",0";
+    return pageFrom(body + "]}");
+  };
+  EXPECT_TRUE(pageWith(400'000).has_value()) << pageWith(400'000).error().what;
+  EXPECT_TRUE(pageWith(600'000).has_error());
+}
+
 std::string event(const std::string& type, const std::string& object) {
   return R"({"type":")" + type + R"(","object":)" + object + "}";
 }

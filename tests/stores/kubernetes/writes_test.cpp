@@ -360,6 +360,48 @@ TEST_F(KubernetesWrites, aListingGoesOnWhereItsMomentIsForgotten) {
   EXPECT_EQ(store_.listKeys("lease-").size(), 230U);
 }
 
+/// The same page again and again, empty ones, and a moment that is forgotten again and again.
+TEST_F(KubernetesWrites, aListingThatLeadsNowhereEnds) {
+  for (int i = 0; i < 5; ++i) store_.apply(acquire({"lease-" + std::to_string(1000 + i)}, "a"));
+  std::string last;
+  gateway_->setFault([&](const Request&, const auto& server) -> Outcome {
+    last = server().body;
+    return Reply{200, last};
+  });
+  ASSERT_EQ(store_.listKeys("lease-").size(), 5U);
+  boost::json::value same = boost::json::parse(last), empty = same;
+  for (auto* each : {&same, &empty}) each->at("metadata").as_object()["continue"] = "more";
+  empty.as_object()["items"].emplace_array();
+  const std::string forgotten = R"({"kind":"Status","status":"Failure","code":410,"reason":"Expired",)"
+                                R"("metadata":{"continue":"more"}})";
+  for (const auto& [status, body] : {std::pair{200, serialize(same)}, {200, serialize(empty)}, {410, forgotten}}) {
+    int asked = 0;
+    gateway_->setFault([&, status = status, body = body](const Request&, const auto&) -> Outcome {
+      ++asked;
+      return Reply{status, body};
+    });
+    EXPECT_TRUE(store_.startList("lease-")->get().has_error()) << body;
+    EXPECT_LE(asked, 2) << body;
+  }
+}
+
+/// Each page leads on, and there is no last one.
+TEST_F(KubernetesWrites, aListingOfMoreThanAClusterHasEnds) {
+  store_.apply(acquire({"lease-1000"}, "a"));
+  int asked = 0;
+  gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {
+    if (request.method != "GET") return replied(server());
+    boost::json::value page = boost::json::parse(replied(server()).value().body);
+    page.at("metadata").as_object()["continue"] = "more";
+    page.at("items").at(0).at("metadata").at("name") = "lease-" + std::to_string(100'000 + ++asked);
+    return Reply{200, serialize(page) + std::string(16U << 20U, ' ')};
+  });
+  const ListOutcome outcome = store_.startList("lease-")->get();
+  ASSERT_TRUE(outcome.has_error());
+  EXPECT_NE(outcome.error().message.find("256 MiB"), std::string::npos) << outcome.error().message;
+  EXPECT_LE(asked, 17);
+}
+
 TEST_F(KubernetesWrites, theUsersRightsAreAskedForOnce) {
   EXPECT_TRUE(store_.startEnsureSchema()->get().has_value());
   const auto with = [&](const std::string& verbs, bool incomplete) {

@@ -21,6 +21,7 @@ struct Request {
   /// It can wait: while the server asks for patience (429 with Retry-After), it is not sent. What a holder asks cannot.
   bool yields{false};
   std::string contentType{"application/json"};  ///< of the body
+  bool lists{false};                            ///< the reply has many objects
 };
 
 /// The server answered, possibly with a refusal.

@@ -17,7 +17,34 @@ struct Listing {
   CallDeadline deadline;
   ListHandler handler;
   std::vector<ListedLease> leases{};
+  std::size_t bytes{0};  ///< of the answers so far
 };
+
+/// A hundred thousand leases as they usually are, or a thousand with as much data as they may have.
+constexpr std::size_t mostBytesOfAListing = 256U << 20U;
+
+/// Where a page begins: `next` of the page before. A server that lies might send pages without an end, so each has to
+/// lead on: it begins after the last name of the page before.
+struct Place {
+  std::string last{};   ///< the last object's name so far; empty: there was none
+  bool renewed{false};  ///< the server has just given a new `continue` for one that it had forgotten
+  std::string next{};   ///< the server's own
+};
+
+/// No name has a space.
+std::string textOf(const Place& place) { return place.last + (place.renewed ? " ~" : " ") + place.next; }
+
+Place placeFrom(std::string_view text) {
+  if (text.empty()) return {};
+  const std::size_t space = std::min(text.find(' '), text.size());
+  Place place{std::string{text.substr(0, space)}};
+  text.remove_prefix(std::min(space + 1, text.size()));
+  place.renewed = text.starts_with('~');
+  place.next = text.substr(place.renewed ? 1 : 0);
+  return place;
+}
+
+using SizedHandler = std::function<void(PageOutcome page, std::size_t bytes)>;
 
 CallName nameOf(const Core& core) { return {core.where, "listing leases"}; }
 
@@ -33,26 +60,52 @@ std::optional<ListedLease> listed(const Core& core, const LeaseObject& object) {
   return out;
 }
 
-void takePage(const Core& core, const std::string& prefix, const Outcome& outcome, const PageHandler& handler) {
-  // The page's moment has been forgotten. The server then says where the same order goes on now.
-  if (outcome && outcome->status == 410) {
-    std::string next = statusFrom(outcome->body).next;
-    if (!next.empty()) return handler(ListPage{{}, std::move(next)});
+/// Whether the page has objects, and they stand in the order of their names and behind that of the page before.
+bool leadsOn(const LeasePage& page, const Place& from) {
+  std::string_view last = from.last;
+  for (const LeaseObject& object : page.items) {
+    if (object.name <= last) return false;
+    last = object.name;
   }
-  if (auto fault = faultIn(nameOf(core), outcome)) return handler(std::move(fault->error));
+  return page.next.empty() || !page.items.empty();
+}
+
+PageOutcome pageIn(const Core& core, const std::string& prefix, const Place& from, const Outcome& outcome) {
+  // The page's moment has been forgotten. The server then says where the same order goes on now.
+  if (outcome && outcome->status == 410 && !from.renewed) {
+    std::string next = statusFrom(outcome->body).next;
+    if (!next.empty()) return ListPage{{}, textOf({from.last, true, std::move(next)})};
+  }
+  if (auto fault = faultIn(nameOf(core), outcome)) return std::move(fault->error);
   auto read = pageFrom(outcome->body);
-  if (read.has_error()) return handler(notUnderstood(nameOf(core), read.error().what));
-  ListPage page{{}, std::move(read->next)};
+  if (read.has_error()) return notUnderstood(nameOf(core), read.error().what);
+  if (!leadsOn(*read, from)) return notUnderstood(nameOf(core), "the answer does not go on after the one before");
+  ListPage page;
+  if (!read->next.empty()) page.next = textOf({read->items.back().name, false, std::move(read->next)});
   for (const LeaseObject& object : read->items) {
     auto lease = listed(core, object);
     if (lease && lease->key.name.starts_with(prefix)) page.leases.push_back(std::move(*lease));
   }
-  handler(std::move(page));
+  return page;
+}
+
+void sizedPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+               SizedHandler handler) {
+  Place place = placeFrom(from);
+  Request request = core->requests.list({}, leasesOfAPage, place.next);
+  send(core, std::move(request), deadline,
+       [core, prefix, place = std::move(place), handler = std::move(handler)](const Outcome& outcome) {
+         handler(pageIn(*core, prefix, place, outcome), outcome ? outcome->body.size() : 0);
+       });
 }
 
 void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) {
-  listPage(listing->core, listing->prefix, from, listing->deadline, [listing](PageOutcome page) {
+  sizedPage(listing->core, listing->prefix, from, listing->deadline, [listing](PageOutcome page, std::size_t bytes) {
     if (page.has_error()) return listing->handler(page.error());
+    listing->bytes += bytes;
+    if (listing->bytes > mostBytesOfAListing) {
+      return listing->handler(notUnderstood(nameOf(*listing->core), "all answers have more than 256 MiB together"));
+    }
     std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->leases));
     if (!page->next.empty()) return nextPage(listing, page->next);
     std::sort(listing->leases.begin(), listing->leases.end(),
@@ -69,10 +122,8 @@ void listLeases(const CorePtr& core, const std::string& prefix, const CallDeadli
 
 void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
               PageHandler handler) {
-  send(core, core->requests.list({}, leasesOfAPage, from), deadline,
-       [core, prefix, handler = std::move(handler)](const Outcome& outcome) {
-         takePage(*core, prefix, outcome, handler);
-       });
+  sizedPage(core, prefix, from, deadline,
+            [handler = std::move(handler)](PageOutcome page, std::size_t /*bytes*/) { handler(std::move(page)); });
 }
 
 }  // namespace tenure::kubernetes_store

@@ -51,7 +51,7 @@ Request Requests::update(std::string_view name, std::string body) const {
 Request Requests::list(const Selection& selection, std::size_t most, std::string_view next) const {
   std::string target = leases_ + '?' + selectorOf(selection) + "&limit=" + std::to_string(most);
   if (!next.empty()) target += "&continue=" + escaped(next);
-  return {"GET", std::move(target), {}, true};
+  return {.method = "GET", .target = std::move(target), .yields = true, .lists = true};
 }
 
 std::string Requests::watch(const Selection& selection, std::string_view resourceVersion) const {

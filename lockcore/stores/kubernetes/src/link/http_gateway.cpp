@@ -19,8 +19,8 @@ namespace {
 using net::HttpError;
 using std::chrono::nanoseconds;
 
-/// A page of a hundred Leases, each with as many annotations as it may have.
-constexpr std::size_t longestReply = 48U << 20U;
+/// A page of a hundred Leases, each with as many annotations as it may have; and one object.
+constexpr std::size_t longestPage = 48U << 20U, longestReply = 4U << 20U;
 constexpr std::size_t longestLine = 4U << 20U;
 constexpr std::chrono::seconds acceptWithin{10};
 /// The server may ask for more, but it does not know how long a lease lasts.
@@ -102,6 +102,7 @@ class UserCall : public std::enable_shared_from_this<UserCall> {
     net::HttpRequest request = server_->requestFor(request_.method, request_.target, token);
     if (!request_.body.empty()) request.headers.push_back({"Content-Type", request_.contentType});
     request.body = request_.body;
+    if (!request_.lists) request.maxReply = longestReply;
     client->send(server_->origin(), std::move(request), deadline_ - now(),
                  [self = shared_from_this(), token, mayRepeat](net::HttpOutcome outcome) {
                    self->judge(std::move(outcome), token, mayRepeat);
@@ -153,7 +154,7 @@ class HttpGateway final : public Gateway {
                                        .certificateText = options.certificateText,
                                        .keyText = options.keyText,
                                        .proxy = {},
-                                       .maxReply = longestReply})} {
+                                       .maxReply = longestPage})} {
     server_->use(client_);
   }
 
