@@ -1,11 +1,15 @@
 // The listener with real sockets and a real elector.
+#include <algorithm>
+#include <barrier>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -220,6 +224,13 @@ class UnixSocket : public testing::Test {
     path_ = folder_ + "/s";
   }
   ~UnixSocket() override { std::filesystem::remove_all(folder_); }
+
+  void leaveStale() const {
+    const UniqueFd dead{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_un name{AF_UNIX, {}};
+    path_.copy(name.sun_path, sizeof name.sun_path - 1);
+    EXPECT_EQ(bind(dead.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  }
   std::string folder_, path_;
 };
 
@@ -239,15 +250,38 @@ TEST_F(UnixSocket, IsForUserAndGroupAndGoesWithTheListener) {
 }
 
 TEST_F(UnixSocket, OfADeadProcessIsReplaced) {
-  {
-    const UniqueFd dead{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    sockaddr_un name{AF_UNIX, {}};
-    path_.copy(name.sun_path, sizeof name.sun_path - 1);
-    ASSERT_EQ(bind(dead.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
-  }
-  ASSERT_TRUE(std::filesystem::exists(path_));
+  leaveStale();
   const Leading leading{{.listen = "unix:" + path_}};
   EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+}
+
+/// Each opens the directory for itself, so threads of one process compete as processes do.
+TEST_F(UnixSocket, OfADeadProcessIsReplacedByOneOfThoseWhoTryAtTheSameTime) {
+  for (int round = 0; round < 25; ++round) {
+    leaveStale();
+    std::barrier together{4};
+    std::vector<std::optional<HttpListener>> got(4);
+    std::vector<std::thread> all;
+    all.reserve(got.size());
+    for (auto& each : got) {
+      all.emplace_back([&] {
+        together.arrive_and_wait();
+        if (auto made = HttpListener::start({.listen = "unix:" + path_})) each = std::move(*made);
+      });
+    }
+    for (std::thread& each : all) each.join();
+    const auto listens = [](const auto& each) { return each.has_value(); };
+    ASSERT_EQ(std::count_if(got.begin(), got.end(), listens), 1) << "in round " << round;
+    ASSERT_EQ(ask("unix:" + path_, "/livez").status, 200) << "in round " << round;
+  }
+}
+
+TEST_F(UnixSocket, OfALockedDirectoryIsAFaultAndNoWaitWithoutEnd) {
+  const UniqueFd directory{open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  ASSERT_EQ(flock(directory.get(), LOCK_EX), 0);
+  const auto refused = HttpListener::start({.listen = "unix:" + path_});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().front().message.find("holds a lock on the directory"), std::string::npos);
 }
 
 TEST_F(UnixSocket, NeverReplacesAnythingElse) {

@@ -3,7 +3,10 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -55,8 +58,11 @@ AddressFault faultOf(const ListenAddress& address, int error) {
     case EACCES:
     case EPERM:
       return {"this user may not listen on " + where +
-              (address.isUnix() ? "; the directory must be writable for it"
+              (address.isUnix() ? "; it must be able to read and write the directory"
                                 : "; ports below 1024 need CAP_NET_BIND_SERVICE, or give a higher one")};
+    case EWOULDBLOCK:
+      return {"another process holds a lock on the directory of " + where +
+              " (flock); stop it, or give another directory"};
     case EADDRNOTAVAIL:
       return {"this machine has no address " + address.host + "; give one that it has, such as 127.0.0.1"};
     case ENOENT:
@@ -67,6 +73,23 @@ AddressFault faultOf(const ListenAddress& address, int error) {
 }
 
 UniqueFd newSocket(int family) { return UniqueFd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)}; }
+
+/// Held from the look at a socket that is there until its replacement listens. Else two processes could both find it
+/// stale, and the later one would remove the other's; and a socket that is bound and does not listen yet looks stale.
+/// The kernel gives the lock back at the end of a process. Empty, with `error`: somebody has held it for two seconds,
+/// or the directory cannot be opened.
+UniqueFd lockDirectoryOf(const std::string& path, int& error) {
+  constexpr int tries = 100;
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  UniqueFd out{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  for (int i = 0; out; ++i) {
+    if (flock(out.get(), LOCK_EX | LOCK_NB) == 0) return out;
+    if (errno != EINTR && (errno != EWOULDBLOCK || i == tries)) break;
+    poll(nullptr, 0, 20);
+  }
+  error = errno;
+  return {};
+}
 
 /// Nobody has listened on a socket that refuses: the process that made it is gone. 0: the path is free now.
 int removeStale(const ListenAddress& address) {
@@ -86,8 +109,12 @@ int bindTo(int fd, const ListenAddress& address) {
   constexpr mode_t groupToo = 0660;
   SystemAddress to = systemAddress(address);
   const int on = 1;
+  UniqueFd directory;
   if (address.isUnix()) {
-    if (const int error = removeStale(address); error != 0) return error;
+    int error = 0;
+    directory = lockDirectoryOf(address.path, error);
+    if (directory) error = removeStale(address);
+    if (error != 0) return error;
     // The kernel takes the file's mode from the socket, so at no moment may others connect.
     if (fchmod(fd, groupToo) != 0) return errno;
   } else if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) {
