@@ -25,23 +25,23 @@ constexpr std::size_t mostBytesOfAListing = 256U << 20U;
 
 /// Where a page begins: `next` of the page before. A server that lies might send pages without an end, so each has to
 /// lead on: it begins after the last name of the page before.
-struct Place {
+struct PageStart {
   std::string last{};   ///< the last object's name so far; empty: there was none
   bool renewed{false};  ///< the server has just given a new `continue` for one that it had forgotten
   std::string next{};   ///< the server's own
 };
 
 /// No name has a space.
-std::string textOf(const Place& place) { return place.last + (place.renewed ? " ~" : " ") + place.next; }
+std::string textOf(const PageStart& from) { return from.last + (from.renewed ? " ~" : " ") + from.next; }
 
-Place placeFrom(std::string_view text) {
+PageStart startFrom(std::string_view text) {
   if (text.empty()) return {};
   const std::size_t space = std::min(text.find(' '), text.size());
-  Place place{std::string{text.substr(0, space)}};
+  PageStart start{std::string{text.substr(0, space)}};
   text.remove_prefix(std::min(space + 1, text.size()));
-  place.renewed = text.starts_with('~');
-  place.next = text.substr(place.renewed ? 1 : 0);
-  return place;
+  start.renewed = text.starts_with('~');
+  start.next = text.substr(start.renewed ? 1 : 0);
+  return start;
 }
 
 using SizedHandler = std::function<void(PageOutcome page, std::size_t bytes)>;
@@ -61,7 +61,7 @@ std::optional<ListedLease> listed(const Core& core, const LeaseObject& object) {
 }
 
 /// Whether the page has objects, and they stand in the order of their names and behind that of the page before.
-bool leadsOn(const LeasePage& page, const Place& from) {
+bool leadsOn(const LeasePage& page, const PageStart& from) {
   std::string_view last = from.last;
   for (const LeaseObject& object : page.items) {
     if (object.name <= last) return false;
@@ -70,7 +70,7 @@ bool leadsOn(const LeasePage& page, const Place& from) {
   return page.next.empty() || !page.items.empty();
 }
 
-PageOutcome pageIn(const Core& core, const std::string& prefix, const Place& from, const Outcome& outcome) {
+PageOutcome pageIn(const Core& core, const std::string& prefix, const PageStart& from, const Outcome& outcome) {
   // The page's moment has been forgotten. The server then says where the same order goes on now.
   if (outcome && outcome->status == 410 && !from.renewed) {
     std::string next = statusFrom(outcome->body).next;
@@ -91,11 +91,11 @@ PageOutcome pageIn(const Core& core, const std::string& prefix, const Place& fro
 
 void sizedPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
                SizedHandler handler) {
-  Place place = placeFrom(from);
-  Request request = core->requests.list({}, leasesOfAPage, place.next);
+  PageStart start = startFrom(from);
+  Request request = core->requests.list({}, leasesOfAPage, start.next);
   send(core, std::move(request), deadline,
-       [core, prefix, place = std::move(place), handler = std::move(handler)](const Outcome& outcome) {
-         handler(pageIn(*core, prefix, place, outcome), outcome ? outcome->body.size() : 0);
+       [core, prefix, start = std::move(start), handler = std::move(handler)](const Outcome& outcome) {
+         handler(pageIn(*core, prefix, start, outcome), outcome ? outcome->body.size() : 0);
        });
 }
 

@@ -28,7 +28,7 @@ std::size_t valuesIn(std::string_view text) {
     else if (text[i] == '"')
       quoted = !quoted;
     else if (!quoted)
-      count += text[i] == ',' || text[i] == ':' || text[i] == '[' || text[i] == '{' ? 1 : 0;
+      count += text[i] == ',' || text[i] == ':' || text[i] == '[' || text[i] == '{' ? 1U : 0U;
   }
   return count;
 }
