@@ -1,5 +1,5 @@
+#include <condition_variable>
 #include <cstdint>
-#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -42,6 +42,29 @@ class RevocationWait : public std::enable_shared_from_this<RevocationWait> {
   std::pair<std::shared_ptr<void>, std::shared_ptr<void>> callbacks_{};
 };
 
+/// The thread of a term waits here until nobody holds its work any more.
+class WorkEnd {
+ public:
+  [[nodiscard]] static std::shared_ptr<void> workOf(const std::shared_ptr<WorkEnd>& end) {
+    return {end.get(), [end](void*) { end->tell(); }};
+  }
+  void wait() {
+    std::unique_lock lock{mutex_};
+    told_.wait(lock, [this] { return over_; });
+  }
+
+ private:
+  void tell() {
+    const std::lock_guard lock{mutex_};
+    over_ = true;
+    told_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable told_{};
+  bool over_{false};
+};
+
 }  // namespace
 
 AwaitedTerm::AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept
@@ -58,12 +81,11 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
 
   /// On a callback thread: returns when the work of the term has ended.
   void lead(const Leadership& term) {
-    auto work = std::make_shared<std::promise<void>>();
-    const std::future<void> ended = work->get_future();
-    offer({term, std::move(work)});
+    const auto end = std::make_shared<WorkEnd>();
+    offer({term, WorkEnd::workOf(end)});
     // A term that nobody took ends without work. It fires inside the constructor if that was before.
     const std::stop_callback untaken{term.stopToken(), [this] { drop(); }};
-    ended.wait();  // the promise is broken by the destruction of the AwaitedTerm
+    end->wait();
   }
 
   void wait(Done done, const std::stop_token& cancel) {
