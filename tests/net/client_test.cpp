@@ -202,7 +202,7 @@ TEST(HttpClient, carriesLargeBodiesBothWays) {
 TEST(HttpClient, aRequestMayAllowAShorterReplyThanTheClient) {
   TestServer server{echo};
   const auto client = HttpClient::make({.maxReply = 100'000});
-  HttpRequest request = withBody(std::string(50'000, 'z'));
+  net::HttpRequest request = withBody(std::string(50'000, 'z'));
   request.maxReply = 40'000;
   const auto refused = call(*client, plainAt(server.port()), request);
   ASSERT_FALSE(refused);

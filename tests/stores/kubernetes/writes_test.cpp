@@ -388,10 +388,10 @@ TEST_F(KubernetesWrites, aListingThatLeadsNowhereEnds) {
 /// Each page leads on, and there is no last one.
 TEST_F(KubernetesWrites, aListingOfMoreThanAClusterHasEnds) {
   store_.apply(acquire({"lease-1000"}, "a"));
+  boost::json::value page;
   int asked = 0;
-  gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {
-    if (request.method != "GET") return replied(server());
-    boost::json::value page = boost::json::parse(replied(server()).value().body);
+  gateway_->setFault([&](const Request&, const auto& server) -> Outcome {
+    if (asked == 0) page = boost::json::parse(server().body);
     page.at("metadata").as_object()["continue"] = "more";
     page.at("items").at(0).at("metadata").at("name") = "lease-" + std::to_string(100'000 + ++asked);
     return Reply{200, serialize(page) + std::string(16U << 20U, ' ')};

@@ -32,16 +32,16 @@ struct PageStart {
 };
 
 /// No name has a space.
-std::string textOf(const PageStart& from) { return from.last + (from.renewed ? " ~" : " ") + from.next; }
+std::string textOf(const PageStart& place) { return place.last + (place.renewed ? " ~" : " ") + place.next; }
 
 PageStart startFrom(std::string_view text) {
   if (text.empty()) return {};
   const std::size_t space = std::min(text.find(' '), text.size());
-  PageStart start{std::string{text.substr(0, space)}};
+  PageStart place{std::string{text.substr(0, space)}};
   text.remove_prefix(std::min(space + 1, text.size()));
-  start.renewed = text.starts_with('~');
-  start.next = text.substr(start.renewed ? 1 : 0);
-  return start;
+  place.renewed = text.starts_with('~');
+  place.next = text.substr(place.renewed ? 1 : 0);
+  return place;
 }
 
 using SizedHandler = std::function<void(PageOutcome page, std::size_t bytes)>;
@@ -91,11 +91,11 @@ PageOutcome pageIn(const Core& core, const std::string& prefix, const PageStart&
 
 void sizedPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
                SizedHandler handler) {
-  PageStart start = startFrom(from);
-  Request request = core->requests.list({}, leasesOfAPage, start.next);
+  PageStart place = startFrom(from);
+  Request request = core->requests.list({}, leasesOfAPage, place.next);
   send(core, std::move(request), deadline,
-       [core, prefix, start = std::move(start), handler = std::move(handler)](const Outcome& outcome) {
-         handler(pageIn(*core, prefix, start, outcome), outcome ? outcome->body.size() : 0);
+       [core, prefix, place = std::move(place), handler = std::move(handler)](const Outcome& outcome) {
+         handler(pageIn(*core, prefix, place, outcome), outcome ? outcome->body.size() : 0);
        });
 }
 

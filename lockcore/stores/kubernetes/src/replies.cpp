@@ -23,12 +23,10 @@ std::size_t valuesIn(std::string_view text) {
   std::size_t count = 1;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\')
-      ++i;
-    else if (text[i] == '"')
-      quoted = !quoted;
-    else if (!quoted)
-      count += text[i] == ',' || text[i] == ':' || text[i] == '[' || text[i] == '{' ? 1U : 0U;
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (!quoted && (c == ',' || c == ':' || c == '[' || c == '{')) ++count;
   }
   return count;
 }
