@@ -6,6 +6,8 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "terminal_text.hpp"
+
 namespace tenure {
 namespace {
 
@@ -55,6 +57,16 @@ std::string jsonEscape(char c) {
   return out;
 }
 
+/// The same for a character of two or three bytes, by the number that it has in Unicode.
+std::string jsonEscape(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(character[i])); };
+  const unsigned code = character.size() == 2 ? (byte(0) & 0x1FU) << 6U | (byte(1) & 0x3FU)
+                                              : (byte(0) & 0x0FU) << 12U | (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU);
+  std::string out = "\\u";
+  for (const unsigned shift : {12U, 8U, 4U, 0U}) out += jsonHexDigits[(code >> shift) & 0xFU];
+  return out;
+}
+
 constexpr std::array<std::int8_t, 256> digitValues = [] {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);
@@ -86,7 +98,9 @@ std::string jsonString(std::string_view text) {
     if (length == 0) {
       out += "\xEF\xBF\xBD";
     } else if (length == 1) {
-      out += jsonEscape(text[0]);
+      out += text[0] == '\x7F' ? "\\u007f" : jsonEscape(text[0]);
+    } else if (steersTerminal(text.substr(0, length))) {
+      out += jsonEscape(text.substr(0, length));
     } else {
       out.append(text.substr(0, length));
     }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "json_text.hpp"
+#include "quoted_text.hpp"
 
 namespace tenure {
 namespace {
@@ -60,7 +61,7 @@ std::string textLine(std::string_view time, const LogRecord& record) {
   const std::string_view level = toString(record.level);
   std::string out{time};
   out.append(" ").append(level).append(6 - std::min<std::size_t>(level.size(), 5), ' ');
-  return out.append("tenure: ").append(record.line).append("\n");
+  return out.append("tenure: ").append(shown(record.line, record.line.size())).append("\n");
 }
 
 std::string logfmtLine(std::string_view time, const LogRecord& record) {

@@ -4,6 +4,8 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "terminal_text.hpp"
+
 namespace tenure {
 namespace {
 
@@ -23,15 +25,6 @@ void appendEscaped(std::string& out, char c, bool isText) {
 }
 
 bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-/// C1 controls, and the characters that turn the direction of writing (UAX #9).
-bool steersTerminal(std::string_view character) {
-  if (character.size() == 2) return character[0] == '\xC2' && static_cast<unsigned char>(character[1]) < 0xA0;
-  if (character.size() != 3 || character[0] != '\xE2') return false;
-  const auto second = static_cast<unsigned char>(character[1]), third = static_cast<unsigned char>(character[2]);
-  const bool marks = second == 0x80 && (third == 0x8E || third == 0x8F || (third >= 0xA8 && third <= 0xAE));
-  return marks || (second == 0x81 && third >= 0xA6 && third <= 0xA9);
-}
 
 /// The length of the character of UTF-8 at the start; 0 if there is none.
 std::size_t characterLength(std::string_view text) {

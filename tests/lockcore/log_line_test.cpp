@@ -51,6 +51,23 @@ TEST(LogLine, whatOthersWroteStaysWithinItsValue) {
   EXPECT_NE(lineOf(LogFormat::logfmt, "x", {{"address", ""}}).find("address=\"\" "), std::string::npos);
 }
 
+/// Many read a log on a terminal.
+TEST(LogLine, whatOthersWroteSteersNoTerminalAndBeginsNoLine) {
+  const std::string bad =
+      "a\nb\r\x1b[2J\x7F\x9B"
+      "2J\xC2\x9B"
+      "2J\xE2\x80\xAE";
+  for (const LogFormat format : {LogFormat::text, LogFormat::logfmt, LogFormat::json}) {
+    const std::string line = lineOf(format, bad, {{"detail", bad}});
+    EXPECT_EQ(line.find('\n'), line.size() - 1) << line;
+    for (const std::string_view steering : {"\r", "\x1b", "\x7F", "\x9B", "\xC2\x9B", "\xE2\x80\xAE"}) {
+      EXPECT_EQ(line.find(steering), std::string::npos) << line;
+    }
+  }
+  EXPECT_NE(lineOf(LogFormat::json, bad).find(R"(\u007f)"), std::string::npos);
+  EXPECT_NE(lineOf(LogFormat::json, bad).find(R"(\u009b2J\u202e)"), std::string::npos);
+}
+
 TEST(LogEventTable, namesEachEventOnce) {
   std::set<std::string_view> names;
   for (const LogEventSpec& spec : logEventSpecs()) {
