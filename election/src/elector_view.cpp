@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "elector_impl.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
