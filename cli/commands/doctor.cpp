@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/ops/http_listener.hpp>
 
 #include "cli/doctor/ask_server.hpp"
 #include "cli/doctor/judge.hpp"
@@ -27,7 +28,7 @@ using std::chrono::milliseconds;
 /// By then two clocks that differ by a ppm are a microsecond apart, which is more than reading them takes.
 constexpr milliseconds clockSpan{1'000};
 
-/// What a candidate has open beside the connections to a server: files, sockets, pipes, timers.
+/// What a candidate has open beside the connections to a server and of its listener: files, sockets, pipes, timers.
 constexpr std::uint64_t descriptorsOfACandidate = 64, connectionsToAServer = 64;
 
 void waitUntil(const Instant& from, milliseconds span) {
@@ -38,9 +39,10 @@ void waitUntil(const Instant& from, milliseconds span) {
   }
 }
 
-LimitFacts limitsOf(const MachineTree& tree, const StoreFiles& files) {
+LimitFacts limitsOf(const MachineTree& tree, const StoreFiles& files, bool listens) {
   LimitFacts limits = readLimits(tree);
-  limits.descriptorsNeeded = descriptorsOfACandidate + (files.hasServer ? connectionsToAServer : 0);
+  limits.descriptorsNeeded = descriptorsOfACandidate + (files.hasServer ? connectionsToAServer : 0) +
+                             (listens ? ops::ListenerOptions{}.connections : 0);
   limits.hasSecrets = files.hasSecrets;
   return limits;
 }
@@ -62,7 +64,7 @@ Facts gather(const DoctorArguments& arguments, const GroupConfig& config) {
   facts.files = readFiles(arguments.config, files);  // before the store makes anything
   facts.store = probe(config, {.writes = arguments.write});
   facts.store.server = askServer(config.store);
-  facts.limits = limitsOf(tree, files);
+  facts.limits = limitsOf(tree, files, !config.httpListen.empty());
   facts.versions = versionsHere();
   readMachine(tree, facts.clock);
   facts.clock.kernel = readKernelClock();

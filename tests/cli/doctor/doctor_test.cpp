@@ -65,6 +65,12 @@ TEST_F(DoctorTest, AFileThatEverybodyMayWriteIsAFault) {
   EXPECT_TRUE(has(open.output, "-> chmod o-w")) << open.output;
 }
 
+TEST_F(DoctorTest, AListenerNeedsDescriptorsToo) {
+  EXPECT_TRUE(has(doctor().output, "a candidate of this group needs up to 64.")) << doctor().output;
+  configure({}, "http: { listen: \"127.0.0.1:9200\" }\n");
+  EXPECT_TRUE(has(doctor().output, "a candidate of this group needs up to 128.")) << doctor().output;
+}
+
 TEST_F(DoctorTest, ABadFileIsRefused) {
   directory_.write("bad.yaml", "group: g\n");
   EXPECT_EQ(finish({"doctor", directory_.file("bad.yaml")}).code, cli::exitUsage);
