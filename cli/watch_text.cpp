@@ -7,6 +7,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {
@@ -15,16 +16,15 @@ namespace {
 using ops::ElectorSummary;
 using std::chrono::milliseconds;
 
-constexpr std::size_t columns = 80, barColumns = 40, newestEvents = 8;
+constexpr std::size_t columns = 80, barColumns = 40, wordColumns = 20, newestEvents = 8;
 
-/// Cut to what fits beside `used` columns. Characters beyond ASCII count for more than they take.
-std::string fitting(std::string text, std::size_t used) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  if (text.size() + used <= columns) return text;
-  std::size_t length = columns - used - 3;
-  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
-  return text.substr(0, length) + "...";
+/// What somebody else wrote, cut to what fits beside `used` columns. Characters beyond ASCII count for more than they
+/// take, and what is escaped for as much as it takes.
+std::string fitting(std::string_view text, std::size_t used) {
+  const std::size_t room = columns - std::min(used, columns);
+  std::string out = shown(text, room);
+  for (std::size_t most = room; out.size() > room && most > 0;) out = shown(text, --most);
+  return out;
 }
 
 std::string seconds(milliseconds time) { return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e3); }
@@ -48,13 +48,13 @@ Verdict verdictOn(const ElectorSummary& elector, milliseconds age) {
     return {elector.observes ? "OBSERVES" : "STANDS BY", Colour::none,
             elector.leader + " leads, token " + toString(elector.leaderToken)};
   }
-  return {elector.state, Colour::none, "nobody is known to lead"};
+  return {fitting(elector.state, columns - wordColumns), Colour::none, "nobody is known to lead"};
 }
 
 std::string barOf(const ElectorSummary& elector, milliseconds left, Colour colour, bool colours) {
-  const auto whole = std::max<std::int64_t>(elector.leaseDuration.count(), 1);
-  const auto full = static_cast<std::size_t>(std::clamp<std::int64_t>(
-      left.count() * static_cast<std::int64_t>(barColumns) / whole, 0, static_cast<std::int64_t>(barColumns)));
+  const auto whole = static_cast<double>(std::max<std::int64_t>(elector.leaseDuration.count(), 1));
+  const double share = std::clamp(static_cast<double>(left.count()) / whole, 0.0, 1.0);
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(barColumns));
   return "  [" + coloured(std::string(full, '#'), colour, colours) + std::string(barColumns - full, '.') + "] " +
          seconds(left) + " of " + seconds(elector.leaseDuration) + '\n';
 }

@@ -15,6 +15,7 @@
 #include "cli/watch_text.hpp"
 #include "commands.hpp"
 #include "config_file.hpp"
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -33,13 +34,16 @@ Colour colourOf(const TermEvent& event) {
   }
 }
 
+/// What the answer says is somebody else's word: it may be another program that answers, or one that lies.
+constexpr std::size_t mostOfName = 250, mostOfDetail = 1'000;
+
 std::string tableOf(const ops::GroupEvents& group, bool colours) {
-  std::string out = group.group + '\n';
+  std::string out = shown(group.group, mostOfName) + '\n';
   if (group.events.empty()) out += "  nothing yet: this process was not elected since it started\n";
   for (const TermEvent& event : group.events) {
     out += fmt::format("  {}  {:>6}  {}{}\n", wallClockTextForDisplay(event.atMillis), toString(event.token),
                        coloured(wordsFor(event), colourOf(event), colours),
-                       event.detail.empty() ? "" : ": " + event.detail);
+                       event.detail.empty() ? "" : ": " + shown(event.detail, mostOfDetail));
   }
   return out;
 }
@@ -83,12 +87,12 @@ int historyCommand(const HistoryArguments& arguments) {
     complain(answer.error().message);
     return exitFailed;
   }
-  if (arguments.json) return say(*answer) ? exitOk : exitFailed;
   const auto groups = ops::parseHistory(*answer);
   if (!groups) {
     complain(groups.error().message);
     return exitFailed;
   }
+  if (arguments.json) return say(ops::historyJson(*groups)) ? exitOk : exitFailed;
   std::string out;
   for (const ops::GroupEvents& group : *groups) out += tableOf(group, stdoutHasColours());
   return say(out) ? exitOk : exitFailed;

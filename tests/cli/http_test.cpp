@@ -7,6 +7,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
 #include "ops/http_peer.hpp"
+#include "ops/lying_listener.hpp"
 
 namespace tenure::test {
 namespace {
@@ -124,6 +125,30 @@ TEST_F(HttpRun, HistoryOfARunningCopy) {
   EXPECT_TRUE(json.output.starts_with(R"({"groups":[{"group":"test-group","events":[{"at":)")) << json.output;
   EXPECT_EQ(finish({"history"}).code, cli::exitUsage);
   EXPECT_EQ(finish({"history", "--http", "nowhere"}).code, cli::exitUsage);
+}
+
+/// It may be another program, or one that lies.
+TEST_F(HttpRun, NoWordOfAListenerSteersTheTerminal) {
+  const std::string hostile = R"(\u001b[2J\u009b2J\u202e\r\n)";
+  const std::string body =
+      R"({"groups":[{"group":")" + hostile + R"(","events":[{"event":"revoked","fencing_token":1,"at_ms":)" +
+      R"(9223372036854775807,"reason":")" + hostile + R"(","detail":")" + hostile + R"("}]}],)" +
+      R"("electors":[{"group":")" + hostile + R"(","state":")" + hostile + std::string(500, 'x') + R"("}]})";
+  const LyingListener liar{"HTTP/1.1 200 OK\r\n\r\n" + body};
+  for (const char* command : {"history", "watch"}) {
+    const Finished shown = finish({command, "--http", liar.address()});
+    EXPECT_EQ(shown.code, 0) << shown.errors;
+    for (const char c : shown.output) ASSERT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F)) << shown.output;
+  }
+  const LyingListener nonsense{"HTTP/1.1 200 OK\r\n\r\n\x1b[2J"};
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"history"}, {"history", "--json"}, {"watch"}}) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--http", nonsense.address()});
+    const Finished refused = finish(words);
+    EXPECT_EQ(refused.code, cli::exitFailed);
+    EXPECT_EQ((refused.output + refused.errors).find('\x1b'), std::string::npos) << refused.errors;
+  }
 }
 
 /// A job that ends by itself makes `run` compete anew; what was counted before stays.

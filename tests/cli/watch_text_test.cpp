@@ -1,6 +1,7 @@
 // What `tenure watch` shows.
 #include "cli/watch_text.hpp"
 
+#include <limits>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -82,6 +83,40 @@ TEST(WatchText, fitsIn80ColumnsWhateverOthersWrote) {
     EXPECT_EQ(line.find('\x1b'), std::string::npos) << line;
   }
   EXPECT_EQ(count, 2 + 6 + 8);
+}
+
+/// The listener may be another program, or one that lies.
+TEST(WatchText, noWordOfAnAnswerSteersTheTerminal) {
+  const std::string hostile =
+      "\x1b[2J\x9b"
+      "2J\xC2\x9B"
+      "2J\x7F\r\n\xE2\x80\xAE" +
+      std::string(300, 'x');
+  ops::ElectorSummary elector = leading();
+  elector.leads = false;
+  elector.leaderIsSelf = false;
+  elector.leader.clear();
+  elector.group = elector.state = elector.candidate = elector.store = hostile;
+  elector.terms = elector.doubts = elector.refusals = std::numeric_limits<std::int64_t>::min();
+  Watched all = watched(elector, milliseconds{0});
+  all.fault = hostile;
+  all.history = {{hostile,
+                  {TermEvent{TermEvent::Kind::refused, std::numeric_limits<std::int64_t>::max(), FencingToken{1},
+                             std::nullopt, hostile}}}};
+  std::istringstream lines{watchText(all, false)};
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80U) << line;
+    for (const char c : line) EXPECT_TRUE(c >= 0x20 && c < 0x7F) << line;
+  }
+}
+
+TEST(WatchText, aTimeThatNoLeaseHasIsAFullBar) {
+  ops::ElectorSummary elector = leading();
+  elector.remaining = milliseconds::max();
+  EXPECT_NE(watchText(watched(elector, milliseconds{1}), false).find('[' + std::string(40, '#') + ']'),
+            std::string::npos);
+  elector.leaseDuration = milliseconds::min();
+  EXPECT_NE(watchText(watched(elector, milliseconds{1}), false).find("LEADS"), std::string::npos);
 }
 
 }  // namespace

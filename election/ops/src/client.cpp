@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <poll.h>
 #include <string_view>
@@ -6,6 +7,7 @@
 #include <tenure/ops/client.hpp>
 
 #include "listen_socket.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/system_error.hpp"
 
@@ -64,8 +66,9 @@ boost::system::result<std::string, AskFault> bodyOf(const std::string& answer, c
     return AskFault{"what listens on " + where + " is no listener of tenure: its answer is not HTTP"};
   }
   if (answer.substr(8, 5) != " 200 ") {
-    return AskFault{where + " answers \"" + answer.substr(9, answer.find("\r\n") - 9) +
-                    "\"; is it a listener of tenure (tenure run --http)?"};
+    const std::string_view line = std::string_view{answer}.substr(0, answer.find("\r\n"));
+    return AskFault{where + " answers " + inQuotes(line.substr(std::min<std::size_t>(9, line.size()))) +
+                    "; is it a listener of tenure (tenure run --http)?"};
   }
   return boost::system::result<std::string, AskFault>{boost::system::in_place_value, answer, end + 4};
 }
