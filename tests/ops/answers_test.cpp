@@ -44,6 +44,15 @@ TEST_F(Answers, LeaderIs200OnlyWhileThisProcessLeads) {
   EXPECT_NE(get("/leader").body.find(R"("leads":false,"fencing_token":null,"remaining_ms":0)"), std::string::npos);
 }
 
+TEST_F(Answers, TargetMayBeOfTheKindThatProxiesGet) {
+  const Candidate a = started("a");
+  EXPECT_EQ(status("http://127.0.0.1:9200/leader?group=" + a->view().group()), 200);
+  EXPECT_EQ(status("http://x"), 200) << "the page";
+  for (const char* text : {"http:/leader", "http://x/http://x/leader", "//x/leader", "x/leader", "*", ""}) {
+    EXPECT_EQ(status(text), 404) << text;
+  }
+}
+
 TEST_F(Answers, StandbyIs200WhereItIsAskedFor) {
   const Candidate a = stage_.leader("a");
   const Candidate b = started("b");

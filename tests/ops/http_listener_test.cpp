@@ -21,6 +21,7 @@
 
 #include "election/stage.hpp"
 #include "ops/http_peer.hpp"
+#include "ops/lying_listener.hpp"
 
 namespace tenure::test {
 namespace {
@@ -166,6 +167,35 @@ TEST(HttpListener, NewConnectionTakesThePlaceOfTheOneThatWaitsLongest) {
   EXPECT_TRUE(first.closed());
   third.send(leaderRequest);
   EXPECT_EQ(third.reply().value().status, 200) << "it waited less long";
+}
+
+/// Each asks for megabytes and reads nothing, so its answers fill the system's buffers.
+TEST(HttpListener, NewConnectionTakesThePlaceOfOneThatReadsNoAnswer) {
+  const Leading leading{{.connections = 3, .requestTime = 60s}};
+  std::string many;
+  for (int i = 0; i < 3'000; ++i) many += "GET / HTTP/1.1\r\n\r\n";
+  std::vector<std::unique_ptr<HttpPeer>> greedy;
+  for (int i = 0; i < 3; ++i) {
+    greedy.push_back(std::make_unique<HttpPeer>(leading.address()));
+    greedy.back()->send(many);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(leading.address(), "/leader", "GET", 10s).status, 200);
+}
+
+TEST(HttpListener, DescriptorTableThatIsFullCostsNoConnectionThatThereIs) {
+  const Leading leading;
+  HttpPeer known{leading.address()};
+  known.send(leaderRequest);
+  ASSERT_EQ(known.reply().value().status, 200);
+  HttpPeer waits{leading.address()};
+  std::vector<UniqueFd> all;
+  for (UniqueFd one{dup(0)}; one; one = UniqueFd{dup(0)}) all.push_back(std::move(one));
+  ASSERT_EQ(errno, EMFILE);
+  known.send(leaderRequest);
+  EXPECT_EQ(known.reply().value().status, 200);
+  all.clear();
+  waits.send(leaderRequest);
+  EXPECT_EQ(waits.reply().value().status, 200) << "it is served as soon as there is a descriptor";
 }
 
 TEST(HttpListener, CallbackThatBlocksForEverDoesNotStopTheAnswers) {
@@ -343,6 +373,38 @@ TEST(HttpListener, ClientSaysWhereNobodyListens) {
   const auto answer = ops::askListener(gone, "/history", 5s);
   ASSERT_FALSE(answer);
   EXPECT_NE(answer.error().message.find("nothing listens on " + gone), std::string::npos) << answer.error().message;
+}
+
+TEST(HttpListener, ClientTakesNoAnswerWithoutAnEndAndNoWordThatSteersATerminal) {
+  const LyingListener endless{"HTTP/1.1 200 OK\r\n\r\n" + std::string(1U << 20U, ' '), true};
+  const auto much = ops::askListener(endless.address(), "/status", 20s);
+  ASSERT_FALSE(much);
+  EXPECT_NE(much.error().message.find("cannot ask " + endless.address()), std::string::npos) << much.error().message;
+  for (const std::string& answer : {"HTTP/1.1 500 \x1b[2J\x9b" + std::string(70'000, 'x') + "\r\n\r\n",
+                                   std::string{"HTTP/1.\r\n\r\n"}, std::string{"\x1b[2J"}, std::string{}}) {
+    const LyingListener liar{answer};
+    const auto told = ops::askListener(liar.address(), "/status", 20s);
+    ASSERT_FALSE(told);
+    EXPECT_LT(told.error().message.size(), 300U);
+    for (const char c : told.error().message) ASSERT_TRUE(c >= 0x20 && c < 0x7F) << told.error().message;
+  }
+}
+
+TEST_F(UnixSocket, IsNoLinkAndNoDirectory) {
+  const auto refused = [&] {
+    const auto made = HttpListener::start({.listen = "unix:" + path_});
+    return made ? std::string{} : made.error().front().message;
+  };
+  std::filesystem::create_directory(path_);
+  EXPECT_NE(refused().find("is no socket"), std::string::npos) << refused();
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink(folder_ + "/elsewhere", path_);
+  EXPECT_NE(refused().find("is no socket"), std::string::npos) << refused();
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/elsewhere"));
+  std::filesystem::remove(path_);
+  std::ofstream{path_} << "x";
+  path_ += "/below";
+  EXPECT_NE(refused(), "") << "a file is no directory";
 }
 
 TEST(HttpListenerOptions, AreCheckedTogether) {

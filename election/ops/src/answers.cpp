@@ -105,9 +105,18 @@ Answer leaderAnswer(std::string_view query, WatchedElectors& electors) {
   return out;
 }
 
+/// What a client sends to a proxy, `http://host/path`, is for every server to understand (RFC 9112, 3.2.2).
+std::string_view withoutAuthority(std::string_view target) {
+  constexpr std::string_view scheme = "http://";
+  if (!target.starts_with(scheme)) return target;
+  target.remove_prefix(std::min(target.find_first_of("/?", scheme.size()), target.size()));
+  return target.empty() ? "/" : target;
+}
+
 }  // namespace
 
 Answer answerTo(Method method, std::string_view target, WatchedElectors& electors) {
+  target = withoutAuthority(target);
   if (method == Method::other) {
     Answer out = refusal(405);
     out.tellsMethods = true;

@@ -141,16 +141,16 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr&) { sessions_.erase(session); });
   }
 
-  /// Closes the connection that has waited longest for a request to be complete. Each gets some time, so that those who
-  /// connect all the time do not drive away those who ask.
+  /// Closes the connection that has waited longest for its client. Each gets some time, so that those who connect all
+  /// the time do not drive away those who ask. Those who ask and read no answer have to go as well: else a few of them
+  /// would keep everybody else out.
   bool makeRoom() {
     constexpr std::chrono::milliseconds grace{200};
     std::shared_ptr<RequestSession> longest;
     for (const auto& session : sessions_) {
-      if (!session->waitsSince()) continue;
-      if (!longest || session->waitsSince()->boottime < longest->waitsSince()->boottime) longest = session;
+      if (!longest || session->waitsSince().boottime < longest->waitsSince().boottime) longest = session;
     }
-    if (!longest || elapsedForHolder(*longest->waitsSince(), readClock()) < grace) return false;
+    if (!longest || elapsedForHolder(longest->waitsSince(), readClock()) < grace) return false;
     longest->end();
     sessions_.erase(longest);
     return true;

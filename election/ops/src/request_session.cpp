@@ -72,7 +72,7 @@ Task<bool> RequestSession::serveOne() {
   parser.header_limit(static_cast<std::uint32_t>(headerBytes));
   parser.body_limit(0);
   const auto [error, bytes] = co_await http::async_read_header(socket_, buffer_, parser, quietly);
-  waitsSince_.reset();
+  waitsSince_ = readClock();
   const bool late = timedOut_ && error == asio::error::operation_aborted;
   int wrong = late ? 408 : error ? statusOf(error) : 0;
   if (error && wrong == 0) co_return false;

@@ -24,8 +24,8 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
 
   [[nodiscard]] Task<void> run();
 
-  /// Since when it waits for a request to be complete; empty: it answers one just now.
-  [[nodiscard]] const std::optional<Instant>& waitsSince() const noexcept { return waitsSince_; }
+  /// Since when it waits for its client: for a request to be complete, or for its answer to be taken.
+  [[nodiscard]] const Instant& waitsSince() const noexcept { return waitsSince_; }
   /// Ends it, whatever it does.
   void end() noexcept;
 
@@ -44,7 +44,7 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   std::uint64_t timerTurn_{0};
   bool timedOut_{false};
   bool served_{false};
-  std::optional<Instant> waitsSince_{readClock()};
+  Instant waitsSince_{readClock()};
   beast::flat_buffer buffer_{2 * headerBytes};
 };
 

@@ -22,7 +22,8 @@ struct ListenerOptions {
   /// other machines reach, such as `0.0.0.0:9200`, is for networks that are trusted. What is shown has no secrets.
   std::string listen{};
   /// The most connections at a time, 1..10'000; fewer where the limit of open files is low. For one more, that
-  /// connection is closed which has waited longest without a complete request, but not before 200 ms.
+  /// connection is closed which has waited longest for its client: for a complete request, or for an answer to be
+  /// taken. But not before 200 ms.
   std::size_t connections{64};
   std::chrono::milliseconds requestTime{5'000};  ///< for a request and its answer; at least 1 ms
   std::chrono::milliseconds idleTime{60'000};    ///< between two requests; at least 1 ms
