@@ -2,6 +2,9 @@
 #
 # Each library is an export set of its own, so that a program that needs only the elector need not have yaml-cpp.
 # What a component needs is read from its link interface; nothing is listed twice.
+#
+# Parts of an installation, for cmake --install --component and for packages: tenure_libraries (what a linked program needs),
+# tenure_development (what compiling against them needs besides), tenure_program.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -17,8 +20,8 @@ set(package_of_SQLite::SQLite3 "SQLite3")
 set(package_of_PostgreSQL::PostgreSQL "PostgreSQL")
 set(package_of_OpenSSL::SSL "OpenSSL 3.0")
 set(package_of_OpenSSL::Crypto "OpenSSL 3.0")
-set(package_of_hiredis "")  # found on the system's search paths, because Debian's package has no CMake files
-set(package_of_yaml-cpp "yaml-cpp")
+set(package_of_hiredis::hiredis "hiredis MODULE")
+set(package_of_yaml-cpp::yaml-cpp "yaml-cpp MODULE")
 set(package_of_fmt::fmt "fmt")
 set(pc_of_Boost::json "-lboost_json")
 set(pc_of_date::date-tz "-ldate-tz")
@@ -27,8 +30,8 @@ set(pc_of_SQLite::SQLite3 "sqlite3")
 set(pc_of_PostgreSQL::PostgreSQL "libpq")
 set(pc_of_OpenSSL::SSL "libssl")
 set(pc_of_OpenSSL::Crypto "libcrypto")
-set(pc_of_hiredis "hiredis")
-set(pc_of_yaml-cpp "yaml-cpp")
+set(pc_of_hiredis::hiredis "hiredis")
+set(pc_of_yaml-cpp::yaml-cpp "yaml-cpp")
 set(pc_of_fmt::fmt "fmt")
 
 # tenure_link_interface(<target> <out: components> <out: foreign targets>): what the target links directly. That includes
@@ -91,7 +94,7 @@ function(tenure_install_pkgconfig component direct foreign)
   list(JOIN requires ", " PC_REQUIRES)
   set(file "${PROJECT_BINARY_DIR}/package/tenure-${component}.pc")
   configure_file("${PROJECT_SOURCE_DIR}/config/cmake/tenure.pc.in" "${file}" @ONLY)
-  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT tenure_development)
 endfunction()
 
 set(TENURE_COMPONENTS "")
@@ -101,12 +104,11 @@ foreach(target IN LISTS tenure_libraries)
   # Shared libraries find each other in their own directory, also in a prefix that the loader does not search.
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS ${target} EXPORT tenure-${component}
-    FILE_SET HEADERS
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tenure_libraries NAMELINK_COMPONENT tenure_development
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tenure_development
+    FILE_SET HEADERS COMPONENT tenure_development)
   install(EXPORT tenure-${component} NAMESPACE tenure:: DESTINATION "${TENURE_PACKAGE_DIR}"
-    FILE tenure-${component}-targets.cmake)
+    FILE tenure-${component}-targets.cmake COMPONENT tenure_development)
 
   tenure_link_interface(${target} direct foreign)
   tenure_closure(${component} needs)
@@ -128,8 +130,10 @@ set(contract_directory "${CMAKE_INSTALL_DATADIR}/tenure")
 file(RELATIVE_PATH TENURE_CONTRACT_FROM_PACKAGE "/${TENURE_PACKAGE_DIR}" "/${contract_directory}")
 configure_file("${PROJECT_SOURCE_DIR}/config/cmake/store_contract-targets.cmake.in"
   "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake" DESTINATION "${TENURE_PACKAGE_DIR}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/contract/" DESTINATION "${contract_directory}/contract" FILES_MATCHING
+install(FILES "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake" DESTINATION "${TENURE_PACKAGE_DIR}"
+  COMPONENT tenure_development)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/contract/" DESTINATION "${contract_directory}/contract"
+  COMPONENT tenure_development FILES_MATCHING
   PATTERN "*_contract.cpp" PATTERN "store_c*.?pp")
 string(APPEND TENURE_COMPONENT_TABLE "set(_tenure_needs_store_contract \"lockcore\")\n"
   "set(_tenure_packages_store_contract \"GTest\")\n")
@@ -141,18 +145,22 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/config/cmake/tenureConfig.c
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tenureConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/package/tenureConfig.cmake"
-  "${PROJECT_BINARY_DIR}/package/tenureConfigVersion.cmake" DESTINATION "${TENURE_PACKAGE_DIR}")
+  "${PROJECT_BINARY_DIR}/package/tenureConfigVersion.cmake" DESTINATION "${TENURE_PACKAGE_DIR}"
+  COMPONENT tenure_development)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/config/cmake/find" DESTINATION "${TENURE_PACKAGE_DIR}"
+  COMPONENT tenure_development)
 
 if(TARGET tenure_program)
   if(BUILD_SHARED_LIBS)
     file(RELATIVE_PATH to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
     set_target_properties(tenure_program PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib}")
   endif()
-  install(TARGETS tenure_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS tenure_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tenure_program)
 endif()
 
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md"
-  DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-if(EXISTS "${PROJECT_SOURCE_DIR}/config/reference.yaml")
-  install(FILES "${PROJECT_SOURCE_DIR}/config/reference.yaml" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# Debian's packages have a copyright file instead, and a folder each (TenurePackages.cmake).
+if(NOT TENURE_DEBIAN_VERSION)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tenure_development)
 endif()
+install(FILES "${PROJECT_SOURCE_DIR}/config/reference.yaml" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tenure_program)

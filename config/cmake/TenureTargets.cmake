@@ -136,5 +136,8 @@ function(tenure_library name)
     target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include" FILES ${headers})
   endif()
   target_link_libraries(${target} PUBLIC ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT TENURE_INSTALL)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)  # a guest's libraries are built where they are linked
+  endif()
   set_property(GLOBAL APPEND PROPERTY TENURE_LIBRARIES ${target})
 endfunction()

@@ -14,6 +14,7 @@ function(configure_consumer dir)
   file(REMOVE_RECURSE "${dir}")
   run("configuring the consumer" "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${consumer}" -B "${dir}"
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" ${ARGN})
+  set(output "${output}" PARENT_SCOPE)
 endfunction()
 
 # Configures, builds and runs the consumer in a fresh build tree.
@@ -64,6 +65,58 @@ elseif(CASE STREQUAL "find_package_adapters")
       -DMORE_COMPONENTS=adapter_postgresql)
     expect_refusal("${SCRATCH}/refusal" "PostgreSQL" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=adapter_postgresql
       -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+  endif()
+
+elseif(CASE STREQUAL "headers")
+  # All public headers at once, under the warnings that a user may have as errors.
+  file(GLOB_RECURSE headers RELATIVE "${prefix}/include" "${prefix}/include/*.hpp")
+  list(LENGTH headers count)
+  if(count LESS 40)
+    message(FATAL_ERROR "${count} headers are installed: ${headers}")
+  endif()
+  list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
+  list(JOIN headers "" source)
+  file(WRITE "${SCRATCH}/headers.cpp" "${source}int main() {}\n")
+  run("compiling all headers" "${COMPILER}" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion
+    -Wshadow -Wold-style-cast -Werror "-I${prefix}/include" "${SCRATCH}/headers.cpp")
+
+elseif(CASE STREQUAL "options")
+  # ON is required, AUTO is told where it is left out, and what is OFF is not looked for.
+  set(without "-DTENURE_SOURCE=${TENURE_SOURCE}" -DCMAKE_DISABLE_FIND_PACKAGE_hiredis=ON
+    -DCMAKE_DISABLE_FIND_PACKAGE_yaml-cpp=ON -DCMAKE_DISABLE_FIND_PACKAGE_date=ON -DCMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON
+    -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+  configure_consumer("${SCRATCH}/options" ${without})
+  foreach(part REDIS CONFIG JOBS SQLITE DYNAMODB POSTGRESQL POSTGRESQL_STORE ETCD_STORE KUBERNETES_STORE HTTP_FENCE)
+    if(NOT output MATCHES "Without [^\n]*TENURE_WITH_${part}[^\n]*which was not found|Without [^\n]*TENURE_WITH_${part}[^\n]*OFF")
+      message(FATAL_ERROR "nothing says that TENURE_WITH_${part} is left out:\n${output}")
+    endif()
+  endforeach()
+  expect_refusal("${SCRATCH}/options" "TENURE_WITH_REDIS is ON, and the fence for Redis needs hiredis,"
+    ${without} -DTENURE_WITH_REDIS=ON)
+  expect_refusal("${SCRATCH}/options" "TENURE_WITH_CONFIG is ON, and the YAML file needs TENURE_WITH_JOBS"
+    "-DTENURE_SOURCE=${TENURE_SOURCE}" -DTENURE_WITH_CONFIG=ON -DTENURE_WITH_JOBS=OFF)
+  expect_refusal("${SCRATCH}/options" "it takes AUTO, ON or OFF" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DTENURE_WITH_REDIS=maybe)
+
+elseif(CASE STREQUAL "tarball")
+  # Made twice it is the same, whatever the times, the modes and the user of the tree are.
+  run("making the tarball" "${TENURE_SOURCE}/scripts/tarball" "${SCRATCH}/tarball")
+  string(REGEX MATCH "[0-9a-f]*\n$" first "${output}")
+  file(TOUCH "${TENURE_SOURCE}/LICENSE")
+  run("making the tarball" "${CMAKE_COMMAND}" -E env TZ=Asia/Tokyo LC_ALL=C "${TENURE_SOURCE}/scripts/tarball" "${SCRATCH}/tarball_again")
+  if(NOT output MATCHES "${first}$" OR first STREQUAL "")
+    message(FATAL_ERROR "two tarballs of one tree differ: ${first} and ${output}")
+  endif()
+
+elseif(CASE STREQUAL "fetch_content")
+  run("making the tarball" "${TENURE_SOURCE}/scripts/tarball" "${SCRATCH}/fetched")
+  string(REGEX MATCH "^[^\n]+" tarball "${output}")
+  string(REGEX MATCH "[0-9a-f]+\n$" sum "${output}")
+  string(STRIP "${sum}" sum)
+  build_consumer("${SCRATCH}/fetch_content" "-DTENURE_TARBALL=${tarball}" "-DTENURE_TARBALL_SHA256=${sum}")
+  # What is not linked is not built.
+  file(GLOB_RECURSE libraries "${SCRATCH}/fetch_content/libtenure_*")
+  if(libraries MATCHES "tenure_config|tenure_ops|tenure_store_etcd")
+    message(FATAL_ERROR "libraries were built that nobody links: ${libraries}")
   endif()
 
 elseif(CASE STREQUAL "pkg_config")

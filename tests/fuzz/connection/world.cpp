@@ -55,7 +55,7 @@ World::World(const Script& script, HttpFence& fence, const std::function<bool()>
                 .readsBodies = script.withKeys},
       fence_{fence},
       isStoring_{isStoring},
-      shared_{io_.get_executor(), settings_, fence_, Logger{}},
+      shared_{io_.get_executor(), settings_, fence_, Logger{}, counts_},
       table_{settings_.limits.connections},
       service_{service},
       listening_{listening},

@@ -68,6 +68,7 @@ class World {
   cli::fence_proxy::asio::io_context io_{1};
   HttpFence& fence_;
   const std::function<bool()> isStoring_;
+  cli::fence_proxy::ProxyCounts counts_{};
   cli::fence_proxy::Shared shared_;
   cli::fence_proxy::ClientTable table_;
   Service& service_;
