@@ -1,6 +1,4 @@
 // What a service manager is told, over real datagram sockets, and what happens if it does not take it.
-#include <tenure/testing/manual_scheduler.hpp>
-
 #include "cli/service_notifier.hpp"
 
 #include <cstdlib>
@@ -9,6 +7,8 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "cli/notify_receiver.hpp"
 #include "cli/temporary_directory.hpp"

@@ -7,7 +7,6 @@
 
 #include <tenure/testing/manual_scheduler.hpp>
 
-
 namespace tenure::test {
 
 class DriftingClock final : public Clock {

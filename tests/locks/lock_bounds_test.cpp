@@ -16,8 +16,8 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "support/eventually.hpp"
 #include "lockcore/port/forwarding_store.hpp"
+#include "support/eventually.hpp"
 #include "support/lateness_probe.hpp"
 
 namespace tenure::test {

@@ -1,5 +1,3 @@
-#include <tenure/testing/manual_scheduler.hpp>
-
 #include "lockcore/net/address_book.hpp"
 
 #include <deque>
@@ -12,6 +10,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "support/eventually.hpp"
 

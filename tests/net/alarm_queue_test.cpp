@@ -1,5 +1,3 @@
-#include <tenure/testing/manual_scheduler.hpp>
-
 #include "lockcore/net/alarm_queue.hpp"
 
 #include <functional>
@@ -10,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/testing/manual_scheduler.hpp>
 
 namespace tenure::net {
 namespace {

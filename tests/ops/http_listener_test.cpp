@@ -381,7 +381,7 @@ TEST(HttpListener, ClientTakesNoAnswerWithoutAnEndAndNoWordThatSteersATerminal) 
   ASSERT_FALSE(much);
   EXPECT_NE(much.error().message.find("cannot ask " + endless.address()), std::string::npos) << much.error().message;
   for (const std::string& answer : {"HTTP/1.1 500 \x1b[2J\x9b" + std::string(70'000, 'x') + "\r\n\r\n",
-                                   std::string{"HTTP/1.\r\n\r\n"}, std::string{"\x1b[2J"}, std::string{}}) {
+                                    std::string{"HTTP/1.\r\n\r\n"}, std::string{"\x1b[2J"}, std::string{}}) {
     const LyingListener liar{answer};
     const auto told = ops::askListener(liar.address(), "/status", 20s);
     ASSERT_FALSE(told);

@@ -12,7 +12,6 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/testing/manual_scheduler.hpp>
 
-
 namespace tenure::test {
 namespace {
 

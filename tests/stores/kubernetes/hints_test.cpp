@@ -1,11 +1,11 @@
 // One watch for the store, as a hint: what is told, where it goes on, and that every end is followed by another.
-#include <tenure/testing/manual_scheduler.hpp>
-
 #include "lockcore/stores/kubernetes/src/hints.hpp"
 
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "contract/store_calls.hpp"
 #include "lockcore/stored/hint_watcher.hpp"

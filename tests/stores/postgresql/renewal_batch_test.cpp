@@ -1,6 +1,4 @@
 // Which renewals share a transaction, and that each is judged alone.
-#include <tenure/testing/manual_scheduler.hpp>
-
 #include "lockcore/stores/postgresql/src/renewal_batch.hpp"
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <map>
 
 #include <gtest/gtest.h>
+
+#include <tenure/testing/manual_scheduler.hpp>
 
 #include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
