@@ -386,7 +386,7 @@ TEST_F(KubernetesWrites, aListingThatLeadsNowhereEnds) {
 }
 
 /// Each page leads on, and there is no last one.
-TEST_F(KubernetesWrites, aListingOfMoreThanAClusterHasEnds) {
+TEST_F(KubernetesWrites, LongRunOfPagesWithoutAnEndEnds) {
   store_.apply(acquire({"lease-1000"}, "a"));
   boost::json::value page;
   int asked = 0;
