@@ -9,9 +9,8 @@
 #   scripts/test --all alone. What this machine cannot do is skipped. PROGRAM: the script is one case, and no unittest.
 #
 # SERIAL: it wants the machine for itself. TIMING: so it does, and is run last, because real leases over a real server run
-# out while others compute (a cost below that of others is what ctest sorts by). OPTIMISED: it measures what its own code calls
-# in a loop. SERVER: it runs beside a server that all
-# tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
+# out while others compute (a cost below that of others is what ctest sorts by). OPTIMISED: its own code computes for seconds, or
+# measures what it calls. SERVER: it runs beside a server that all tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
 # Tests run at once, so each case uses a table, schema, bucket or prefix of its own, under a name that nobody else has. By
 # hand: scripts/postgresql_local -- build/dev/tests/<name> --gtest_filter=...
 #
