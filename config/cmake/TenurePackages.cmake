@@ -96,5 +96,12 @@ file(WRITE "${generated}/${debian_libraries}"
   "# One package has all libraries: they are built and used as one release, and most of them are small.\n"
   "${debian_libraries}: package-name-doesnt-match-sonames *\n")
 install(FILES "${generated}/${debian_libraries}" DESTINATION share/lintian/overrides COMPONENT tenure_libraries)
+# Debian's man pages are compressed. This runs after the rules of cli/, which install them.
+install(CODE [[
+  file(GLOB_RECURSE pages "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/man/*.[1-9]")
+  if(pages)
+    execute_process(COMMAND gzip -9nf ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+]] COMPONENT tenure_program)
 
 include(CPack)
