@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPTIONS = set(re.findall(r"^tenure_part\((\w+)", (ROOT / "config/cmake/TenureOptions.cmake").read_text(), re.M))
 VERSION = re.search(r"^project\(tenure VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
+TRIPLET = "x64-linux-release"
 
 # Libraries of this system in place of those of Conan's own repository.
 PROFILE = """
@@ -67,6 +69,41 @@ class Recipes(unittest.TestCase):
                                   env=environment, capture_output=True, text=True, check=False)
             self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
             self.assertIn("\nelected\n", made.stdout + made.stderr)
+
+    @unittest.skipUnless(os.environ.get("TENURE_VCPKG_ROOT"), "TENURE_VCPKG_ROOT names a clone of vcpkg")
+    def test_vcpkg_builds_the_port_and_a_consumer_elects_a_leader(self):
+        # The scripts of vcpkg itself, with the libraries of this system in place of those that it would build. Its program, which
+        # would build them, is not used: it only chooses what to build, and calls these scripts.
+        vcpkg = pathlib.Path(os.environ["TENURE_VCPKG_ROOT"])
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            helpers = []
+            for port in ("vcpkg-cmake", "vcpkg-cmake-config"):
+                there = root / "installed" / TRIPLET / "share" / port
+                shutil.copytree(vcpkg / "ports" / port, there)
+                helpers.append(str(there / "vcpkg-port-config.cmake"))
+            settings = {
+                "CMD": "BUILD", "PORT": "tenure", "VERSION": VERSION, "FEATURES": "core;sqlite;jobs;config", "ALL_FEATURES": "",
+                "CURRENT_PORT_DIR": ROOT / "config/vcpkg/tenure", "TARGET_TRIPLET": TRIPLET, "_HOST_TRIPLET": TRIPLET,
+                "TARGET_TRIPLET_FILE": vcpkg / "triplets/community" / f"{TRIPLET}.cmake", "VCPKG_PORT_CONFIGS": ";".join(helpers),
+                "_VCPKG_INSTALLED_DIR": root / "installed", "BUILDTREES_DIR": root / "buildtrees", "PACKAGES_DIR": root / "packages",
+                "VCPKG_ROOT_DIR": vcpkg, "DOWNLOADS": root / "downloads", "VCPKG_CONCURRENCY": "2", "_VCPKG_NO_DOWNLOADS": "1",
+                "VCPKG_BASE_VERSION": "2999-12-31", "VCPKG_USE_HEAD_VERSION": "0", "_VCPKG_EDITABLE": "0",
+                "Z_VCPKG_CHAINLOAD_TOOLCHAIN_FILE": vcpkg / "scripts/toolchains/linux.cmake", "VCPKG_PLATFORM_TOOLSET": "external",
+                **{name: shutil.which(program) for name, program in (("NINJA", "ninja"), ("GIT", "git"), ("PKGCONFIG", "pkg-config"))},
+            }
+            self.run_all(["cmake", *(f"-D{name}={value}" for name, value in settings.items()), "-P", vcpkg / "scripts/ports.cmake"])
+            shutil.copytree(root / "packages" / f"tenure_{TRIPLET}", root / "installed" / TRIPLET, dirs_exist_ok=True)
+            self.run_all(["cmake", "-G", "Ninja", "-S", ROOT / "config/conan/test_package", "-B", root / "consumer",
+                          f"-DCMAKE_TOOLCHAIN_FILE={vcpkg}/scripts/buildsystems/vcpkg.cmake", f"-DVCPKG_TARGET_TRIPLET={TRIPLET}",
+                          f"-DVCPKG_INSTALLED_DIR={root}/installed", "-DVCPKG_MANIFEST_MODE=OFF"])
+            self.run_all(["cmake", "--build", root / "consumer"])
+            self.assertIn("elected\n", self.run_all([root / "consumer/consumer"], cwd=root))
+
+    def run_all(self, command, **options):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
 
 
 if __name__ == "__main__":
