@@ -7,7 +7,8 @@
 #include <tenure/election/leader_elector.hpp>
 
 int main() {
-  const auto group = tenure::loadGroupFromText("group: consumer\nstore: { type: sqlite, path: ./consumer.db }\n", "consumer.yaml");
+  const auto group =
+      tenure::loadGroupFromText("group: consumer\nstore: { type: sqlite, path: ./consumer.db }\n", "consumer.yaml");
   if (!group) return std::fputs("the group is refused\n", stderr), 3;
   std::promise<void> elected;
   tenure::LeaderElector elector{*group, {.onElected = [&](const tenure::Leadership&) { elected.set_value(); }}};
