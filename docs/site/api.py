@@ -26,7 +26,8 @@ def introduction(path):
         if not line.startswith("//"):
             break
         lines.append(line.removeprefix("//").strip())
-    return " ".join(lines)
+    parts = " ".join(lines).split("`")  # what is between two of these is code
+    return "`".join(part if at % 2 else html.escape(part, quote=False).replace("|", "\\|") for at, part in enumerate(parts))
 
 
 def read(root, headers):
@@ -95,8 +96,8 @@ class Reference:
 
     def described(self, element, page):
         text = self.inline(element.find("detaileddescription"), page) + self.inline(element.find("briefdescription"), page)
-        text = re.sub(r"<p>\s*</p>|\n\s*(?=\n)", "", re.sub(r"<p>\s*(<[uo]l>.*?</[uo]l>|<pre>.*?</pre>|<table>.*?</table>)\s*</p>", r"\1", text, flags=re.S))
-        return text.strip()
+        text = re.sub(r"<p>\s*(<([uo]l|pre|table)>.*?</\2>)\s*</p>", r"\1", text, flags=re.S)
+        return re.sub(r"<p>\s*</p>|\n\s*(?=\n)", "", text).strip()  # an empty line would end the block of HTML
 
     def code(self, element, page):
         """A type or a default as Doxygen has it, with the spaces that this tree writes."""
@@ -149,7 +150,7 @@ class Reference:
         mark = f' id="{anchor}"' if name != before else ""
         if text and level and member.get("kind") in ("function", "friend") and name != before:
             block, mark = f"{'#' * level} `{name}` {{#{anchor}}}\n\n", ""
-        block += f"<pre{mark}><code>{self.declaration(member, page)}</code></pre>\n\n"
+        block += f'<pre class="declaration"{mark}>{self.declaration(member, page)}</pre>\n\n'
         return block + (f'<div class="described">{text}</div>\n\n' if text else "") + self.values(member, page)
 
     def values(self, member, page):
@@ -165,7 +166,7 @@ class Reference:
             words = f"{self.template(compound, page)}{compound.get('kind')} {html.escape(name)}"
             bases = [self.code(base, page) for base in compound.findall("basecompoundref")]
             words += f" : {', '.join(bases)}" if bases else ""
-        text = f'<pre><code>{words}</code></pre>\n\n<div class="described">{self.described(compound, page)}</div>\n\n'
+        text = f'<pre class="declaration">{words}</pre>\n\n<div class="described">{self.described(compound, page)}</div>\n\n'
         members = [m for m in compound.iter("memberdef") if m.get("id") in self.places and m.get("prot") != "private"]
         before = None
         for member in sorted(members, key=lambda one: int(one.find("location").get("line"))):

@@ -12,6 +12,7 @@ from mkdocs.structure.files import File, InclusionLevel
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import api
+import lists
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^)\s#]+)")
@@ -103,3 +104,7 @@ def on_files(files, config):
             add(Alias(config, name, files.get_file_from_path(f"{name}/README.md") or add(File.generated(
                 config, f"source/{name}.md", content=source(name), inclusion=InclusionLevel.NOT_IN_NAV))))
     return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    return markdown if page.file.generated_by else lists.for_python(markdown)

@@ -1,4 +1,4 @@
-"""scripts/site: the whole site, its links, its search and its looks in a real Chromium; and that a bad link is refused.
+"""scripts/site: the whole site, its links, its search and its width in a real Chromium; and that a bad link is refused.
 
 TENURE_PAGE_PICTURES=FOLDER keeps pictures, for people to look at.
 """
@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "tests/ops")]
 import links
+import lists
 from browser import CHROMIUM, DRIVER, Browser
 
 PICTURES = os.environ.get("TENURE_PAGE_PICTURES", "")
@@ -44,6 +45,19 @@ class Links(unittest.TestCase):
         for tag in ('<script src="https://cdn.example.org/x.js">', '<img src="//example.org/x.png">',
                     '<link rel="stylesheet" href="https://example.org/x.css">'):
             self.assertEqual(1, len(self.judged(tag)[0]), tag)
+
+
+class Lists(unittest.TestCase):
+    def test_lists_that_github_takes_become_lists(self):
+        for given, wanted in (
+                ("words\n- a\n- b", "words\n\n- a\n- b"),
+                ("1. a\n   goes on\n2. b\n\nwords", "1. a\n    goes on\n2. b\n\nwords"),
+                ("1. a\n   - b\n     c", "1. a\n    - b\n        c"),
+                ("- a\n\n  words\n- b", "- a\n\n    words\n\n- b"),
+                ("- a\n\n  ```\n  - b\n  ```", "- a\n\n    ```\n    - b\n    ```"),
+                ("words of\n2026. And more", "words of\n2026. And more"),
+                ("```\n- a\n  b\n```", "```\n- a\n  b\n```")):
+            self.assertEqual(wanted, lists.for_python(given))
 
 
 class Site(unittest.TestCase):
