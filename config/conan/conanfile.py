@@ -24,16 +24,16 @@ PARTS = {
     "with_http": ("TENURE_WITH_HTTP_FENCE", ["openssl/[>=3 <4]", "sqlite3/[>=3.40 <4]"]),
     "with_redis": ("TENURE_WITH_REDIS", ["hiredis/1.2.0"]),
 }
-# What the library's .pc files call the libraries of others, and Conan's names of them.
-CONAN_NAMES = {
-    "sqlite3": "sqlite3::sqlite3",
-    "libpq": "libpq::pq",
-    "libssl": "openssl::ssl",
-    "libcrypto": "openssl::crypto",
-    "hiredis": "hiredis::hiredis",
-    "yaml-cpp": "yaml-cpp::yaml-cpp",
-    "-lboost_json": "boost::json",
-    "-ldate-tz": "date::date-tz",
+# What the library's .pc files call the libraries of others, Conan's names of them, and the linker's.
+FOREIGN = {
+    "sqlite3": ("sqlite3::sqlite3", "sqlite3"),
+    "libpq": ("libpq::pq", "pq"),
+    "libssl": ("openssl::ssl", "ssl"),
+    "libcrypto": ("openssl::crypto", "crypto"),
+    "hiredis": ("hiredis::hiredis", "hiredis"),
+    "yaml-cpp": ("yaml-cpp::yaml-cpp", "yaml-cpp"),
+    "-lboost_json": ("boost::json", "boost_json"),
+    "-ldate-tz": ("date::date-tz", "date-tz"),
 }
 
 
@@ -105,14 +105,22 @@ class TenureRecipe(ConanFile):
         component.libs = [f"tenure_{name}"]
         component.set_property("cmake_target_name", f"tenure::{name}")
         component.set_property("pkg_config_name", f"tenure-{name}")
-        component.requires = ["boost::headers"] if name == "lockcore" else []
+        component.requires = ["boost::headers"] if name == "lockcore" and self._has("boost") else []
         component.system_libs = []
         words = re.findall(r"[^\s,=]+", re.search(r"^Requires:(.*)$", text, re.M).group(1))
         words += re.search(r"^Libs:(.*)$", text, re.M).group(1).split()
         for word in words:
             if word.startswith("tenure-"):
                 component.requires.append(word.removeprefix("tenure-"))
-            elif word in CONAN_NAMES:
-                component.requires.append(CONAN_NAMES[word])
+            elif word in FOREIGN:
+                target, library = FOREIGN[word]
+                if self._has(target.partition("::")[0]):
+                    component.requires.append(target)
+                else:
+                    component.system_libs.append(library)
             elif word == "-pthread":
                 component.system_libs.append("pthread")
+
+    def _has(self, package):
+        """Whether a package of Conan's has it, and not the system (the profile's platform_requires)."""
+        return any(dependency.ref.name == package for _, dependency in self.dependencies.direct_host.items())

@@ -31,6 +31,9 @@ boost/1.81.0
 sqlite3/3.40.1
 date/3.0.1
 yaml-cpp/0.8.0
+[conf]
+tools.cmake.cmake_layout:test_folder={home}/test
+tools.cmake.cmaketoolchain:user_presets=
 """
 
 
@@ -63,7 +66,7 @@ class Recipes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as home:
             version = subprocess.run(["g++", "-dumpversion"], check=True, capture_output=True, text=True).stdout.strip()
             profile = pathlib.Path(home, "profile")
-            profile.write_text(PROFILE.format(version=version.split(".")[0]))
+            profile.write_text(PROFILE.format(version=version.split(".")[0], home=home))
             environment = {**os.environ, "CONAN_HOME": home}
             made = subprocess.run([conan, "create", ROOT / "config/conan", "-pr:a", profile, "--no-remote", "--build=missing:tenure/*"],
                                   env=environment, capture_output=True, text=True, check=False)
