@@ -14,22 +14,22 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends /debs/tenure_*.deb /debs/libtenure0*.deb >/dev/null
 tenure --version
-mkdir /work && cd /work
+mkdir /try && cd /try
 printf 'group: packaged\nstore: { type: sqlite, path: ./lease.db }\n' >group.yaml
 tenure run --config group.yaml -- sh -c 'echo "leads with term $TENURE_FENCING_TOKEN"'
 
 apt-get install -y -qq --no-install-recommends /debs/libtenure-dev_*.deb g++ cmake make pkg-config >/dev/null
-cmake -S /consumer -B /work/consumer -DUSE_INSTALLED=ON >/dev/null
-cmake --build /work/consumer >/dev/null
-/work/consumer/consumer
-g++ /consumer/main.cpp -o /work/by_pkg_config $(pkg-config --cflags --libs tenure-election tenure-store_memory)
-/work/by_pkg_config
+cmake -S /consumer -B /try/consumer -DUSE_INSTALLED=ON >/dev/null
+cmake --build /try/consumer >/dev/null
+/try/consumer/consumer
+g++ /consumer/main.cpp -o /try/by_pkg_config $(pkg-config --cflags --libs tenure-election tenure-store_memory)
+/try/by_pkg_config
 
 dpkg -L tenure libtenure0.1 libtenure-dev | sort -u | while read -r file; do [ -d "$file" ] || echo "$file"; done >/files
 apt-get purge -y -qq tenure libtenure0.1 libtenure-dev >/dev/null
 echo "$(wc -l </files) files were installed"
 xargs -d '\n' -a /files ls -d 2>/dev/null | sed 's/^/is left: /'
-find / -xdev -name '*tenure*' -not -path '/work/*' -not -path '/proc/*' | sed 's/^/is left: /'
+find / -xdev -name '*tenure*' -not -path '/try/*' -not -path '/proc/*' | sed 's/^/is left: /'
 """
 
 
