@@ -5,6 +5,7 @@ TENURE_PAGE_PICTURES=FOLDER keeps pictures, for people to look at.
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,14 @@ class Links(unittest.TestCase):
         for tag in ('<script src="https://cdn.example.org/x.js">', '<img src="//example.org/x.png">',
                     '<link rel="stylesheet" href="https://example.org/x.css">'):
             self.assertEqual(1, len(self.judged(tag)[0]), tag)
+
+
+class Navigation(unittest.TestCase):
+    def test_every_page_of_docs_is_in_the_navigation(self):
+        """MkDocs says so too, but only in the long test."""
+        listed = re.findall(r"(docs/[\w/*-]+\.md)", (ROOT / "docs/site/mkdocs.yml").read_text(encoding="utf-8"))
+        shown = {page for path in listed for page in ROOT.glob(path)}
+        self.assertEqual([], [str(page) for page in sorted((ROOT / "docs").rglob("*.md")) if page not in shown])
 
 
 class Lists(unittest.TestCase):
