@@ -12,8 +12,8 @@ set(TENURE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 get_property(tenure_libraries GLOBAL PROPERTY TENURE_LIBRARIES)
 
 # Targets of other projects, each with its package, for CMake and for pkg-config ("-l..." is a plain flag).
-set(package_of_Boost::headers "Boost 1.81")
-set(package_of_Boost::json "Boost 1.81 COMPONENTS json")
+set(package_of_Boost::headers "Boost 1.81 CONFIG")
+set(package_of_Boost::json "Boost 1.81 CONFIG COMPONENTS json")
 set(package_of_date::date-tz "date 3.0")
 set(package_of_Threads::Threads "Threads")
 set(package_of_SQLite::SQLite3 "SQLite3")

@@ -75,7 +75,7 @@ macro(tenure_part option what)
 endmacro()
 
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS json)
 tenure_part(TENURE_WITH_SQLITE "the store in SQLite and the fence for it" PACKAGES SQLite3)
 tenure_part(TENURE_WITH_JOBS "periodic jobs" PACKAGES date)
 tenure_part(TENURE_WITH_CONFIG "the YAML file" PACKAGES yaml-cpp PARTS TENURE_WITH_JOBS)
