@@ -70,7 +70,7 @@ class WorkEnd {
 AwaitedTerm::AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept
     : term_{std::move(term)}, work_{std::move(work)} {}
 
-void AwaitedTerm::whenRevoked(std::function<void(bool)> done, std::stop_token cancel) const {
+void AwaitedTerm::whenRevoked(std::function<void(bool)> done, const std::stop_token& cancel) const {
   std::make_shared<RevocationWait>(std::move(done))->begin(term_.stopToken(), cancel);
 }
 
@@ -82,7 +82,7 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
   /// On a callback thread: returns when the work of the term has ended.
   void lead(const Leadership& term) {
     const auto end = std::make_shared<WorkEnd>();
-    offer({term, WorkEnd::workOf(end)});
+    offer(AwaitedTerm{term, WorkEnd::workOf(end)});
     // A term that nobody took ends without work. It fires inside the constructor if that was before.
     const std::stop_callback untaken{term.stopToken(), [this] { drop(); }};
     end->wait();
@@ -90,19 +90,18 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
 
   void wait(Done done, const std::stop_token& cancel) {
     std::optional<AwaitedTerm> taken;
-    bool waits = false;
+    std::uint64_t mine = 0;
     {
       const std::lock_guard lock{mutex_};
       if (waiting_) throw std::logic_error{"AsyncElector: somebody waits for the next term already"};
       taken.swap(offered_);
-      waits = !taken && !stopped_ && !cancel.stop_requested();
-      if (waits) {
-        waiting_ = std::move(done);
-        ++wait_;
+      if (!taken && !stopped_ && !cancel.stop_requested()) {
+        waiting_ = std::exchange(done, nullptr);
+        mine = ++wait_;
       }
     }
-    if (!waits) return done(std::move(taken));
-    arm(cancel);
+    if (done) return done(std::move(taken));
+    arm(mine, cancel);
   }
 
   void stop() {
@@ -112,14 +111,14 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
  private:
   using Callback = std::stop_callback<std::function<void()>>;
 
-  void offer(AwaitedTerm term) {
+  void offer(std::optional<AwaitedTerm> term) {
     Done done;
     std::shared_ptr<Callback> over;
     {
       const std::lock_guard lock{mutex_};
       done = std::exchange(waiting_, nullptr);
       over.swap(onCancel_);
-      if (!done) offered_ = std::move(term);
+      if (!done) offered_.swap(term);
     }
     if (done) done(std::move(term));
   }
@@ -131,18 +130,13 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
   }
 
   /// The wait may be over before this is reached, and another one may have begun.
-  void arm(const std::stop_token& cancel) {
+  void arm(std::uint64_t mine, const std::stop_token& cancel) {
     if (!cancel.stop_possible()) return;
-    const std::uint64_t mine = number();
     auto callback = std::make_shared<Callback>(cancel, [weak = weak_from_this(), mine] {
       if (const auto self = weak.lock()) self->cancel(mine);
     });
     const std::lock_guard lock{mutex_};
     if (waiting_ && wait_ == mine) onCancel_ = std::move(callback);
-  }
-  [[nodiscard]] std::uint64_t number() const {
-    const std::lock_guard lock{mutex_};
-    return wait_;
   }
 
   void cancel(std::uint64_t which) {
@@ -169,7 +163,7 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
     if (done) done(std::nullopt);
   }
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::optional<AwaitedTerm> offered_{};
   Done waiting_{};
   std::uint64_t wait_{0};  ///< its number
@@ -211,7 +205,7 @@ ReleaseResult AsyncElector::stop() {
 
 LeaderElector& AsyncElector::elector() noexcept { return *elector_; }
 
-void AsyncElector::whenElected(std::function<void(std::optional<AwaitedTerm>)> done, std::stop_token cancel) {
+void AsyncElector::whenElected(std::function<void(std::optional<AwaitedTerm>)> done, const std::stop_token& cancel) {
   terms_->wait(std::move(done), cancel);
 }
 

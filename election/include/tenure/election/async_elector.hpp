@@ -26,7 +26,7 @@ class AwaitedTerm {
 
   /// Calls `done(true)` once when the work must stop, on a thread of the library; inside this call if that was before.
   /// After a request of `cancel` it calls `done(false)` instead.
-  void whenRevoked(std::function<void(bool)> done, std::stop_token cancel = {}) const;
+  void whenRevoked(std::function<void(bool)> done, const std::stop_token& cancel = {}) const;
 
  private:
   Leadership term_;
@@ -59,7 +59,7 @@ class AsyncElector {
   /// Calls `done` once, on a thread of the library or inside this call, with the next term that this process leads, or
   /// the present one if nobody has taken it; with nothing after stop, or after a request of `cancel`. One wait at a
   /// time: a second one throws std::logic_error.
-  void whenElected(std::function<void(std::optional<AwaitedTerm>)> done, std::stop_token cancel = {});
+  void whenElected(std::function<void(std::optional<AwaitedTerm>)> done, const std::stop_token& cancel = {});
 
  private:
   class Terms;

@@ -22,8 +22,8 @@ template <class Executor, class CompletionToken = boost::asio::default_completio
 auto asyncWaitElected(AsyncElector& elector, const Executor& executor, CompletionToken&& token = CompletionToken{}) {
   return asyncCall<std::optional<AwaitedTerm>>(
       executor,
-      [&elector](const std::function<void(std::optional<AwaitedTerm>)>& done, std::stop_token cancel) {
-        elector.whenElected(done, std::move(cancel));
+      [&elector](const std::function<void(std::optional<AwaitedTerm>)>& done, const std::stop_token& cancel) {
+        elector.whenElected(done, cancel);
       },
       std::forward<CompletionToken>(token));
 }
@@ -34,8 +34,8 @@ template <class Executor, class CompletionToken = boost::asio::default_completio
 auto asyncWaitRevoked(const AwaitedTerm& term, const Executor& executor, CompletionToken&& token = CompletionToken{}) {
   return asyncCall<bool>(
       executor,
-      [leadership = term.leadership()](const std::function<void(bool)>& done, std::stop_token cancel) {
-        AwaitedTerm{leadership, nullptr}.whenRevoked(done, std::move(cancel));
+      [leadership = term.leadership()](const std::function<void(bool)>& done, const std::stop_token& cancel) {
+        AwaitedTerm{leadership, nullptr}.whenRevoked(done, cancel);
       },
       std::forward<CompletionToken>(token));
 }
