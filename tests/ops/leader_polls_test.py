@@ -236,10 +236,10 @@ class LeaderPolls(unittest.TestCase):
         polls = [answer for poller in self.pollers.values() for answer in list(poller.answers)]
         over = [sum(begun >= start and ended <= end for begun, ended, _ in polls) for start, end in self.windows]
         led = [answer for answer in polls if answer[2] is not None]
-        self.assertEqual(too_late(led), [])
         for name, poller in self.pollers.items():
             mine = [answer for answer in list(poller.answers) if answer[2] is not None]
             self.assertEqual(outlived(mine, list(self.logs[name].writes), LEASE_NS), [], f"of {name}: ms too late, token")
+        self.assertEqual(too_late(led), [])
         self.assertGreater(len({token for _, _, token in led}), len(self.windows))
         self.assertGreaterEqual(min(over), 1000, over)
         print(f"{len(over)} revocations, {len(polls)} polls answered, {len(led)} of them with 200, "

@@ -145,6 +145,16 @@ class Page(unittest.TestCase):
         self.assertIn("events of billing, newest first", reached)
         self.assertIn("/status", reached)
 
+    def test_what_others_wrote_is_shown_as_text(self):
+        self.process("<img src=x onerror=\"document.title='taken'\"><svg onload=\"document.title='taken'\">&lt;")
+        _, url = self.process("bob")
+        browser = self.browser(url)
+        browser.await_text(STATE, "Stands by")
+        self.assertIn("<img src=x onerror=", browser.text(WHY))
+        self.assertIn("&lt;", browser.text("article dl"))
+        self.assertEqual(browser.run("document.querySelectorAll('main img, main svg').length"), 0)
+        self.assertEqual(browser.run("document.title"), "tenure")
+
     def test_it_asks_nobody_but_its_own_server(self):
         _, url = self.process("alice")
         browser = self.browser(url)
