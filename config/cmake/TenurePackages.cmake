@@ -16,6 +16,7 @@ set(debian_program tenure)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tenure)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has one of its own
 set(CPACK_PACKAGE_CONTACT "${TENURE_DEBIAN_CONTACT}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
