@@ -16,7 +16,7 @@ apt-get install -y -qq --no-install-recommends /debs/tenure_*.deb /debs/libtenur
 tenure --version
 mkdir /try && cd /try
 printf 'group: packaged\nstore: { type: sqlite, path: ./lease.db }\n' >group.yaml
-tenure run --config group.yaml -- sh -c 'echo "leads with term $TENURE_FENCING_TOKEN"'
+tenure run --once --config group.yaml -- sh -c 'echo "leads with term $TENURE_FENCING_TOKEN"'
 
 apt-get install -y -qq --no-install-recommends /debs/libtenure-dev_*.deb g++ cmake make pkg-config >/dev/null
 cmake -S /consumer -B /try/consumer -DUSE_INSTALLED=ON >/dev/null

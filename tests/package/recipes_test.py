@@ -93,7 +93,7 @@ class Recipes(unittest.TestCase):
                 "VCPKG_ROOT_DIR": vcpkg, "DOWNLOADS": root / "downloads", "VCPKG_CONCURRENCY": "2", "_VCPKG_NO_DOWNLOADS": "1",
                 "VCPKG_BASE_VERSION": "2999-12-31", "VCPKG_USE_HEAD_VERSION": "0", "_VCPKG_EDITABLE": "0",
                 "Z_VCPKG_CHAINLOAD_TOOLCHAIN_FILE": vcpkg / "scripts/toolchains/linux.cmake", "VCPKG_PLATFORM_TOOLSET": "external",
-                **{name: shutil.which(program) for name, program in (("NINJA", "ninja"), ("GIT", "git"), ("PKGCONFIG", "pkg-config"))},
+                **{name: shutil.which(program) for name, program in (("NINJA", "ninja"), ("GIT", "git"), ("PKGCONFIG", "pkg-config"), ("PATCHELF", "patchelf"))},
             }
             self.run_all(["cmake", *(f"-D{name}={value}" for name, value in settings.items()), "-P", vcpkg / "scripts/ports.cmake"])
             shutil.copytree(root / "packages" / f"tenure_{TRIPLET}", root / "installed" / TRIPLET, dirs_exist_ok=True)
