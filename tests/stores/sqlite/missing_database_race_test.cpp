@@ -1,13 +1,21 @@
 // Holders, newcomers and an operator who deletes the database again and again: there are never two beliefs at once. A
 // belief begins with the answer to the acquisition. It ends with the lease of the last write that was applied, counted
 // from before it was sent, or when its holder gives up or learns of the end.
+//
+// The contenders are processes, because SQLite's lock on the -shm file keeps a newcomer from truncating a file that
+// another process has mapped. Within one process it does not: POSIX locks of one process never conflict. There, two
+// databases of the same path whose -shm file outlives one of them end in SIGBUS.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
-#include <mutex>
+#include <new>
 #include <string>
-#include <thread>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,18 +30,65 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+struct Belief {
+  steady_clock::time_point begin, end;
+};
+
+/// What the contenders tell, in memory that they share with the test.
+class Account {
+ public:
+  void note(Belief belief, steady_clock::time_point now, std::atomic<int>& count) {
+    belief.end = std::min(belief.end, now);
+    if (belief.begin < belief.end) {
+      const std::size_t place = noted_++;
+      if (place < beliefs_.size()) beliefs_[place] = belief;
+    }
+    ++count;
+  }
+
+  [[nodiscard]] int terms() const { return lost + kept; }
+  [[nodiscard]] bool isFull() const { return noted_ > beliefs_.size(); }
+
+  /// After the contenders have ended.
+  [[nodiscard]] std::vector<Belief> beliefsInOrder() const {
+    std::vector<Belief> all{beliefs_.begin(), beliefs_.begin() + static_cast<std::ptrdiff_t>(noted_.load())};
+    std::sort(all.begin(), all.end(), [](const Belief& a, const Belief& b) { return a.begin < b.begin; });
+    return all;
+  }
+
+  std::atomic<bool> over{false};
+  std::atomic<int> lost{0}, kept{0};
+
+ private:
+  std::atomic<std::size_t> noted_{0};
+  std::array<Belief, 4096> beliefs_{};
+};
+
 class SqliteMissingDatabaseRace : public testing::Test {
  protected:
   static constexpr milliseconds lease{40};
   using Moment = steady_clock::time_point;
-  struct Belief {
-    Moment begin, end;
-  };
 
-  /// For contenders of one process. Between processes SQLite's lock on the -shm file keeps a newcomer from truncating
-  /// the file while others have it mapped; within one process it does not. And a file that is removed after the
-  /// database may belong to the next database, which nobody here would repair. So the database is removed last.
-  void deleteDatabaseOfThisProcess() const {
+  SqliteMissingDatabaseRace() {
+    void* memory = mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc{};
+    account_ = new (memory) Account;
+  }
+  ~SqliteMissingDatabaseRace() override { munmap(account_, sizeof(Account)); }
+
+  /// An alarm ends a contender that hangs.
+  pid_t startContender(std::uint64_t seed) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    signal(SIGALRM, SIG_DFL);
+    alarm(100);
+    contend(seed);
+    _exit(0);
+  }
+
+  /// A file that is removed after the database may belong to the next database, which nobody here would repair. So the
+  /// database is removed last.
+  void deleteDatabase() const {
     for (const char* suffix : {"-shm", "-wal", ""}) std::filesystem::remove(path_ + suffix);
   }
 
@@ -41,7 +96,7 @@ class SqliteMissingDatabaseRace : public testing::Test {
     test::SeededRandom random{seed};
     Store store{path_};
     const std::string name = "contender" + std::to_string(seed);
-    while (!over_) {
+    while (!account_->over) {
       const ReadOutcome seen = store->startRead(key_)->get();
       if (seen.has_error()) continue;
       const bool free = !*seen || (*seen)->released;
@@ -53,7 +108,7 @@ class SqliteMissingDatabaseRace : public testing::Test {
   /// The record, vanished or not, has not changed during its lease.
   bool isOver(Store& store, const LeaseRecord& seen) {
     const Moment until = steady_clock::now() + seen.leaseDuration;
-    while (!over_) {
+    while (!account_->over) {
       const ReadOutcome now = store->startRead(key_)->get();
       if (now.has_error() || !*now || (*now)->version != seen.version) return false;
       if (steady_clock::now() >= until) return true;
@@ -77,63 +132,50 @@ class SqliteMissingDatabaseRace : public testing::Test {
       WriteRequest renewal = renew(key_, name, {version});
       const RecordVersion next = renewal.record.version;
       const WriteOutcome outcome = write(store, std::move(renewal), sent);
-      if (std::holds_alternative<Conflict>(outcome)) return note(belief, steady_clock::now(), lost_);
+      if (std::holds_alternative<Conflict>(outcome)) {
+        return account_->note(belief, steady_clock::now(), account_->lost);
+      }
       if (!std::holds_alternative<Applied>(outcome) || steady_clock::now() >= belief.end) break;
       belief.end = sent + lease;
       version = next;
     }
-    note(belief, steady_clock::now(), kept_);
+    account_->note(belief, steady_clock::now(), account_->kept);
     static_cast<void>(write(store, release(key_, name, {version}), sent));
-  }
-
-  void note(Belief belief, Moment now, int& count) {
-    belief.end = std::min(belief.end, now);
-    const std::lock_guard lock{mutex_};
-    ++count;
-    if (belief.begin < belief.end) beliefs_.push_back(belief);
-  }
-
-  int terms() {
-    const std::lock_guard lock{mutex_};
-    return lost_ + kept_;
-  }
-
-  int lost() {
-    const std::lock_guard lock{mutex_};
-    return lost_;
   }
 
   test::TempDir directory_;
   const std::string path_ = directory_.file("leases.db");
   const LeaseKey key_{"lease"};
-  std::atomic<bool> over_{false};
-  std::mutex mutex_;
-  std::vector<Belief> beliefs_;  // guarded by mutex_, as the next two
-  int lost_{0}, kept_{0};
+  Account* account_{nullptr};
 };
 
 TEST_F(SqliteMissingDatabaseRace, noTwoBelieveAtOnce) {
-  std::vector<std::thread> contenders;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) contenders.emplace_back([this, seed] { contend(seed); });
+  std::vector<pid_t> contenders;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) contenders.push_back(startContender(seed));
   test::SeededRandom random{99};
   int next = 1;
   // The number of terms depends on the time of an fsync here: 2 ms, or 200 ms on a busy disk.
   static_cast<void>(eventually(
       [&] {
-        if (terms() >= next) {
-          deleteDatabaseOfThisProcess();
-          next = terms() + 1 + static_cast<int>(random.below(3));
+        if (account_->terms() >= next) {
+          deleteDatabase();
+          next = account_->terms() + 1 + static_cast<int>(random.below(3));
         }
-        return terms() >= 100 && lost() >= 2;
+        return account_->terms() >= 100 && account_->lost >= 2;
       },
       std::chrono::seconds{40}));
-  over_ = true;
-  for (std::thread& contender : contenders) contender.join();
-  EXPECT_GE(terms(), 10);
-  EXPECT_GE(lost_, 2);
-  std::sort(beliefs_.begin(), beliefs_.end(), [](const Belief& a, const Belief& b) { return a.begin < b.begin; });
-  for (std::size_t i = 1; i < beliefs_.size(); ++i) {
-    EXPECT_LE(beliefs_[i - 1].end, beliefs_[i].begin) << "belief " << i << " of " << beliefs_.size();
+  account_->over = true;
+  for (const pid_t contender : contenders) {
+    int status = 0;
+    ASSERT_EQ(waitpid(contender, &status, 0), contender);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "a contender ended with status " << status;
+  }
+  EXPECT_GE(account_->terms(), 10);
+  EXPECT_GE(account_->lost, 2);
+  ASSERT_FALSE(account_->isFull());
+  const std::vector<Belief> beliefs = account_->beliefsInOrder();
+  for (std::size_t i = 1; i < beliefs.size(); ++i) {
+    EXPECT_LE(beliefs[i - 1].end, beliefs[i].begin) << "belief " << i << " of " << beliefs.size();
   }
 }
 
