@@ -19,7 +19,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 /// After SIGKILL: how often to check whether anything is left that could not die yet.
-constexpr nanoseconds killAgainAfter = std::chrono::milliseconds{20};
+constexpr nanoseconds checkAgainAfter = std::chrono::milliseconds{20};
 
 std::string newIdentity() {
   SystemRandom random;
@@ -92,7 +92,7 @@ nanoseconds JobRun::untilKill(const Instant& now) const {
 
 std::optional<nanoseconds> JobRun::untilWake(const Instant& now) const {
   if (over_) return std::nullopt;
-  if (killed_) return killAgainAfter;
+  if (killed_) return checkAgainAfter;
   return terminatedAt_ ? untilKill(now) : std::min(untilKill(now), channel_.term().remainingAt(now));
 }
 

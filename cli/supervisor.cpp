@@ -78,7 +78,7 @@ nanoseconds proofTime(const SupervisorOptions& options, const LeaseTiming& timin
   return options.busyIsFine ? 2 * nanoseconds{timing.duration()} + std::chrono::seconds{5} : nanoseconds{0};
 }
 
-std::string seconds(nanoseconds time) {
+std::string secondsText(nanoseconds time) {
   return durationText(std::chrono::duration_cast<milliseconds>(std::max(time, nanoseconds{0})));
 }
 
@@ -226,7 +226,7 @@ void Supervisor::stopPolitely(int signal) {
   }
   if (job_) {
     job_->stop("the supervisor was asked to stop");
-    stubbornNote_.set(job_->who() + " has not ended yet; it is killed " + seconds(group_.timing().drainTimeout()) +
+    stubbornNote_.set(job_->who() + " has not ended yet; it is killed " + secondsText(group_.timing().drainTimeout()) +
                           " after the first signal at the latest, and by a second one at once",
                       *stopAskedAt_);
   }
@@ -335,7 +335,7 @@ void Supervisor::makeContact(const Instant& now, const LeaseStatus& lease) {
     return leave(exitStore);
   }
   const std::string cause = advice->cause.empty() ? "no answer yet" : advice->cause;
-  logger_.log(LogLevel::warn, "has waited for its store for " + seconds(advice->waited) + ": " + cause);
+  logger_.log(LogLevel::warn, "has waited for its store for " + secondsText(advice->waited) + ": " + cause);
 }
 
 std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {

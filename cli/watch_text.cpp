@@ -27,7 +27,7 @@ std::string fitting(std::string_view text, std::size_t used) {
   return out;
 }
 
-std::string seconds(milliseconds time) { return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e3); }
+std::string secondsText(milliseconds time) { return fmt::format("{:.1f} s", static_cast<double>(time.count()) / 1e3); }
 
 struct Verdict {
   std::string word;
@@ -37,7 +37,7 @@ struct Verdict {
 
 Verdict verdictOn(const ElectorSummary& elector, milliseconds age) {
   if (age > watchPatience) {
-    return {"NO ANSWER", Colour::bad, "for " + seconds(age) + "; whether it leads is not known"};
+    return {"NO ANSWER", Colour::bad, "for " + secondsText(age) + "; whether it leads is not known"};
   }
   if (elector.leads && elector.remaining > age) {
     if (elector.inDoubt) return {"IN DOUBT", Colour::warning, elector.trouble};
@@ -56,7 +56,7 @@ std::string barOf(const ElectorSummary& elector, milliseconds left, Colour colou
   const double share = std::clamp(static_cast<double>(left.count()) / whole, 0.0, 1.0);
   const auto full = static_cast<std::size_t>(share * static_cast<double>(barColumns));
   return "  [" + coloured(std::string(full, '#'), colour, colours) + std::string(barColumns - full, '.') + "] " +
-         seconds(left) + " of " + seconds(elector.leaseDuration) + '\n';
+         secondsText(left) + " of " + secondsText(elector.leaseDuration) + '\n';
 }
 
 std::string textOf(const ElectorSummary& elector, milliseconds age, bool colours) {

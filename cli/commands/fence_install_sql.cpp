@@ -3,18 +3,13 @@
 #include <tenure/adapters/postgresql_fence_sql.hpp>
 #include <tenure/adapters/sqlite_fence.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
 
 namespace tenure::cli {
 namespace {
-
-int refuse(const std::string& message) {
-  complain(message);
-  complain("see: tenure fence install-sql --help");
-  return exitUsage;
-}
 
 std::string scriptFor(const FenceInstallSqlArguments& arguments) {
   const FencedTable fenced{arguments.table, arguments.lease};
@@ -28,21 +23,24 @@ std::string scriptFor(const FenceInstallSqlArguments& arguments) {
 
 int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments) {
   const bool sqlite = arguments.dialect == "sqlite";
-  if (sqlite && !arguments.schema.empty()) return refuse("--schema is for postgresql; SQLite has none");
+  if (sqlite && !arguments.schema.empty())
+    return refuse("--schema is for postgresql; SQLite has none", "fence install-sql");
   if (!sqlite && !arguments.tokenColumn.empty()) {
-    return refuse("--token-column is for sqlite; in PostgreSQL a writer sets tenure.token in its transaction");
+    return refuse("--token-column is for sqlite; in PostgreSQL a writer sets tenure.token in its transaction",
+                  "fence install-sql");
   }
   const std::size_t dot = arguments.table.find('.');
   if (!sqlite && arguments.schema.empty() && dot != std::string::npos) {
     return refuse("the table's name has a dot; give --schema " + arguments.table.substr(0, dot) + " --table " +
-                  arguments.table.substr(dot + 1) + ", or --schema and the whole name if the dot is a part of it");
+                      arguments.table.substr(dot + 1) + ", or --schema and the whole name if the dot is a part of it",
+                  "fence install-sql");
   }
   try {
     const std::string script = scriptFor(arguments);
     // One transaction, so that a script that fails in the middle leaves no table half guarded.
     return say(sqlite ? "BEGIN IMMEDIATE;" + script + "COMMIT;\n" : script) ? exitOk : exitFailed;
   } catch (const std::invalid_argument& fault) {
-    return refuse(fault.what());
+    return refuse(fault.what(), "fence install-sql");
   }
 }
 

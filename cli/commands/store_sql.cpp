@@ -6,6 +6,7 @@
 
 #include <tenure/config/group_config.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
@@ -17,12 +18,6 @@ namespace tenure::cli {
 namespace {
 
 using config::StoreType;
-
-int refuse(const std::string& message) {
-  complain(message);
-  complain("see: tenure store sql --help");
-  return exitUsage;
-}
 
 std::string dialects() {
   std::vector<std::string> names;
@@ -72,11 +67,11 @@ int print(const StoreConfig& store, const std::string& role) {
   for (const OptionFault& fault : faults) {
     complain("--" + config::nameIn(config::keyOf("store." + fault.field)) + ": " + fault.message);
   }
-  if (!faults.empty()) return refuse("nothing was printed");
+  if (!faults.empty()) return refuse("nothing was printed", "store sql");
   try {
     return say(type.schemaSql(store, role)) ? exitOk : exitFailed;
   } catch (const std::invalid_argument& fault) {
-    return refuse(fault.what());
+    return refuse(fault.what(), "store sql");
   }
 }
 
@@ -84,18 +79,18 @@ int print(const StoreConfig& store, const std::string& role) {
 
 int storeSqlCommand(const StoreSqlArguments& arguments) {
   if (!arguments.dialect.empty()) {
-    if (const std::string fault = faultOfDialect(arguments.dialect); !fault.empty()) return refuse(fault);
+    if (const std::string fault = faultOfDialect(arguments.dialect); !fault.empty()) return refuse(fault, "store sql");
   }
   if (arguments.config.empty()) return print(storeOfWords(arguments), arguments.role);
   if (!arguments.schema.empty() || !arguments.table.empty()) {
-    return refuse("the file says schema and table; give --schema and --table with --dialect alone");
+    return refuse("the file says schema and table; give --schema and --table with --dialect alone", "store sql");
   }
   const auto config = loadOrComplain(arguments.config);
   if (!config) return exitUsage;
   const StoreType& type = config::typeOf(config->store);
-  if (!type.schemaSql) return refuse(arguments.config + ": " + needsNoSql(type.name));
+  if (!type.schemaSql) return refuse(arguments.config + ": " + needsNoSql(type.name), "store sql");
   if (!arguments.dialect.empty() && arguments.dialect != type.name) {
-    return refuse(arguments.config + ": store.type is " + type.name + ", not " + arguments.dialect);
+    return refuse(arguments.config + ": store.type is " + type.name + ", not " + arguments.dialect, "store sql");
   }
   return print(config->store, arguments.role);
 }

@@ -18,7 +18,7 @@ endif()
 # Most of a compilation's time goes into headers of the standard library, Asio and GoogleTest. Files that share one pass over
 # them take a third of the time. Off: an edited file is compiled alone, and a full build takes three times as long.
 option(TENURE_UNITY "Compile several files at a time (set by the presets)" OFF)
-set(TENURE_UNITY_BATCH 8 CACHE STRING "Files that are compiled at a time with TENURE_UNITY")
+set(TENURE_UNITY_BATCH 24 CACHE STRING "Files that are compiled at a time with TENURE_UNITY")
 
 # Flags that bound the harm of a fault in memory. They are not set under sanitizers, which find such faults instead, and not
 # without optimisation, because then FORTIFY does nothing but warn.

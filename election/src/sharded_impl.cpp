@@ -21,7 +21,7 @@ nanoseconds intervalOf(const Group& group) {
   return group.options().shards.listInterval.value_or(std::min(group.timing().heartbeat(), longestInterval));
 }
 
-std::shared_ptr<RandomSource> orSystem(std::unique_ptr<RandomSource> random) {
+std::shared_ptr<RandomSource> sharedOrSystem(std::unique_ptr<RandomSource> random) {
   if (random) return random;
   return std::make_shared<SystemRandom>();
 }
@@ -43,7 +43,7 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
       executor_{std::move(runtime.executor)},
       clock_{scheduler->clock()},
       link_{std::make_shared<SchedulerLink>(std::move(scheduler))},
-      random_{orSystem(std::move(runtime.random))},
+      random_{sharedOrSystem(std::move(runtime.random))},
       candidate_{newCandidate(group_.options().candidate.id, *random_)},
       interval_{intervalOf(group_)},
       watch_{ShardKeys{group_.name(), group_.store()->keepsGroupsTogether()}, names_, candidate_, 2 * interval_},

@@ -25,8 +25,8 @@ void appendEscaped(std::string& out, char c) {
   out += "\\u00", out += jsonHexDigits[byte >> 4U], out += jsonHexDigits[byte & 0xFU];
 }
 
-/// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
-std::size_t sequenceLength(std::string_view text) {
+/// The length of the UTF-8 character at the start of `text`; 0 if there is none.
+std::size_t characterLength(std::string_view text) {
   for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
     if (isUtf8(text.substr(0, length))) return length;
   }
@@ -94,7 +94,7 @@ void appendQuoted(std::string& out, std::string_view text) {
 std::string jsonString(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const std::size_t length = sequenceLength(text);
+    const std::size_t length = characterLength(text);
     if (length == 0) {
       out += "\xEF\xBF\xBD";
     } else if (length == 1) {

@@ -6,11 +6,11 @@
 namespace tenure {
 namespace {
 
-constexpr std::array<char, 16> hexDigits{'0', '1', '2', '3', '4', '5', '6', '7',
-                                         '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
+constexpr std::array<char, 16> nameDigits{'0', '1', '2', '3', '4', '5', '6', '7',
+                                          '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
 void writeHex(std::uint64_t value, char* digits16) noexcept {
-  for (std::size_t i = 16; i-- > 0; value >>= 4U) digits16[i] = hexDigits[value & 0xFU];
+  for (std::size_t i = 16; i-- > 0; value >>= 4U) digits16[i] = nameDigits[value & 0xFU];
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr Instant start{1h, 2h, 3h};
+constexpr Instant clockStart{1h, 2h, 3h};
 
 struct Row {
   const char* what;
@@ -34,19 +34,19 @@ constexpr Row rows[] = {
 
 TEST(ClockRule, holdsUnderSlewAndSuspend) {
   for (const Row& row : rows) {
-    const Instant end{start.raw + row.passed.raw, start.monotonic + row.passed.monotonic,
-                      start.boottime + row.passed.boottime};
-    EXPECT_EQ(elapsedForHolder(start, end), row.holder) << row.what;
-    EXPECT_EQ(elapsedForChallenger(start, end), row.challenger) << row.what;
+    const Instant end{clockStart.raw + row.passed.raw, clockStart.monotonic + row.passed.monotonic,
+                      clockStart.boottime + row.passed.boottime};
+    EXPECT_EQ(elapsedForHolder(clockStart, end), row.holder) << row.what;
+    EXPECT_EQ(elapsedForChallenger(clockStart, end), row.challenger) << row.what;
     EXPECT_GE(row.holder, row.challenger) << row.what;
   }
 }
 
 TEST(ClockRule, aLaterMomentIsLaterOnAllClocks) {
-  const Instant later = start + 5s;
+  const Instant later = clockStart + 5s;
   EXPECT_EQ(later, (Instant{1h + 5s, 2h + 5s, 3h + 5s}));
-  EXPECT_EQ(elapsedForHolder(start, later), 5s);
-  EXPECT_EQ(elapsedForChallenger(start, later), 5s);
+  EXPECT_EQ(elapsedForHolder(clockStart, later), 5s);
+  EXPECT_EQ(elapsedForChallenger(clockStart, later), 5s);
 }
 
 TEST(ReadClock, neverGoesBack) {

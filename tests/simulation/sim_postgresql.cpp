@@ -18,7 +18,7 @@ namespace {
 using namespace postgresql_store;
 using Commit = JobReply::Commit;
 
-const LeaseKey leaseKey{"lease"};
+const LeaseKey tableKey{"lease"};
 const Place place{"simulated", "tenure_lease"};
 constexpr std::size_t mostLost = 32;
 
@@ -35,7 +35,7 @@ class SimPostgreSql final : public SimService {
   explicit SimPostgreSql(const PostgreSqlPlan& plan) : plan_{plan}, random_{plan.seed} {
     server_.table.history = "7/1";
     if (plan.counter.isNone()) return;
-    LeaseRow row{.name = leaseKey.name, .sort = leaseKey.sortKey};
+    LeaseRow row{.name = tableKey.name, .sort = tableKey.sortKey};
     row.counter = static_cast<std::int64_t>(plan.counter.value());
     row.history = row.counterHistory = server_.table.history;
     server_.table.row = std::move(row);
@@ -48,7 +48,7 @@ class SimPostgreSql final : public SimService {
     LeaseTable table = server_.table;
     const auto removed =
         table.run({StatementId::removeRecord,
-                   {leaseKey.name, leaseKey.sortKey, "{\"" + *table.row->version + "\"}", std::nullopt, "f"}});
+                   {tableKey.name, tableKey.sortKey, "{\"" + *table.row->version + "\"}", std::nullopt, "f"}});
     if (removed.rows.empty()) return false;
     commit(server_, std::move(table), false);
     return true;
@@ -140,7 +140,7 @@ std::unique_ptr<SimEndpoint> SimPostgreSql::connect(SimSurroundings& world, std:
   StoreParts parts;
   parts.database = std::make_shared<SimDatabase>(world, process, life, *this);
   parts.scheduler = std::make_shared<LocalScheduler>(world, process, life);
-  return std::make_unique<StoreEndpoint>(leaseKey, makeStore({}, std::move(parts)));
+  return std::make_unique<StoreEndpoint>(tableKey, makeStore({}, std::move(parts)));
 }
 
 /// A synchronous standby lacks at most those commits that it has not confirmed.

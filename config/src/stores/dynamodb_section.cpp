@@ -13,7 +13,7 @@ namespace {
 using Section = StoreSection<DynamoDbStoreOptions>;
 using Tags = std::map<std::string, std::string>;
 
-std::string trimmed(std::string_view text) {
+std::string withoutBlanks(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return std::string{text.substr(first, text.find_last_not_of(' ') - first + 1)};
@@ -25,11 +25,11 @@ boost::system::result<Tags, ValueFault> parseTags(std::string_view text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view tag = text.substr(begin, end - begin);
     const std::size_t equals = tag.find('=');
-    const std::string name = trimmed(tag.substr(0, std::min(equals, tag.size())));
+    const std::string name = withoutBlanks(tag.substr(0, std::min(equals, tag.size())));
     if (equals == std::string_view::npos || name.empty()) {
       return ValueFault{inQuotes(tag) + " is not a tag; write name=value, several with commas between"};
     }
-    if (!tags.emplace(name, trimmed(tag.substr(equals + 1))).second) {
+    if (!tags.emplace(name, withoutBlanks(tag.substr(equals + 1))).second) {
       return ValueFault{"the tag " + inQuotes(name) + " is given twice"};
     }
     begin = end + 1;

@@ -7,7 +7,7 @@
 namespace tenure::ops {
 namespace {
 
-ElectorSummary summaryOf(const boost::json::object& from) {
+ElectorSummary electorSummaryOf(const boost::json::object& from) {
   using std::chrono::milliseconds;
   ElectorSummary out;
   out.group = textOf(from, "group");
@@ -44,7 +44,7 @@ boost::system::result<std::vector<ElectorSummary>, AskFault> parseStatus(const s
   std::vector<ElectorSummary> out;
   for (const boost::json::value& each : electors->get_array()) {
     if (!each.is_object()) return notStatus;
-    out.push_back(summaryOf(each.get_object()));
+    out.push_back(electorSummaryOf(each.get_object()));
   }
   return out;
 }

@@ -181,4 +181,10 @@ const boost::json::string* bytesIn(const boost::json::object& item, std::string_
   return memberOf(item, attribute, "B");
 }
 
+std::string plainTextIn(const boost::json::object& parent, std::string_view member) {
+  const auto* value = parent.if_contains(member);
+  const auto* text = value != nullptr ? value->if_string() : nullptr;
+  return text != nullptr ? std::string{text->data(), text->size()} : std::string{};
+}
+
 }  // namespace tenure::dynamodb_store

@@ -104,4 +104,7 @@ class Layout {
 [[nodiscard]] const boost::json::string* numberIn(const boost::json::object& item, std::string_view attribute) noexcept;
 [[nodiscard]] const boost::json::string* bytesIn(const boost::json::object& item, std::string_view attribute) noexcept;
 
+/// A member of an answer, outside items; empty: it is not there, or is no text.
+[[nodiscard]] std::string plainTextIn(const boost::json::object& parent, std::string_view member);
+
 }  // namespace tenure::dynamodb_store

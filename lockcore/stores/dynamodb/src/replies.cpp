@@ -24,12 +24,6 @@ const array* arrayIn(const object& parent, std::string_view member) noexcept {
   return value != nullptr ? value->if_array() : nullptr;
 }
 
-std::string plainTextIn(const object& parent, std::string_view member) {
-  const auto* value = parent.if_contains(member);
-  const auto* text = value != nullptr ? value->if_string() : nullptr;
-  return text != nullptr ? std::string{text->data(), text->size()} : std::string{};
-}
-
 StoreError notUnderstood(const std::string& where, const std::string& what) {
   return {ErrorClass::transient,
           where + ": the service's answer has " + what + "; check that the endpoint is DynamoDB"};

@@ -9,17 +9,12 @@
 #include <boost/json/value.hpp>
 
 #include "json_text.hpp"
+#include "layout.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
 
 using boost::json::object;
-
-std::string plainTextIn(const object& parent, std::string_view member) {
-  const auto* value = parent.if_contains(member);
-  const auto* text = value != nullptr ? value->if_string() : nullptr;
-  return text != nullptr ? std::string{text->data(), text->size()} : std::string{};
-}
 
 std::vector<const object*> objectsIn(const object& parent, std::string_view member) {
   std::vector<const object*> found;

@@ -25,7 +25,7 @@ constexpr std::size_t longestTold = 300;
 constexpr std::string_view signIn =
     "The API server does not accept the token or the certificate. Is it of this cluster, and still valid? A token file "
     "is read again at each refusal";
-constexpr std::string_view rights =
+constexpr std::string_view roleToBind =
     "Bind a Role with the verbs get, create, update, list and watch on leases (coordination.k8s.io) in this namespace. "
     "Without create, the Lease must be there already";
 constexpr std::string_view otherPath =
@@ -35,7 +35,7 @@ constexpr std::string_view tooLarge = "An object's annotations have room for 256
 
 constexpr std::array rules{
     Rule{400, misconfigured, false, ""},        Rule{401, credentials, false, signIn},
-    Rule{403, credentials, false, rights},      Rule{404, misconfigured, false, otherPath},
+    Rule{403, credentials, false, roleToBind},  Rule{404, misconfigured, false, otherPath},
     Rule{405, misconfigured, false, otherPath}, Rule{409, transient, false, ""},
     Rule{413, misconfigured, false, tooLarge},  Rule{415, misconfigured, false, otherPath},
     Rule{422, misconfigured, false, ""},        Rule{429, throttled, false, ""},
