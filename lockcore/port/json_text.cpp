@@ -4,9 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include <tenure/lockcore/lease_key.hpp>
-
 #include "terminal_text.hpp"
+#include "utf8.hpp"
 
 namespace tenure {
 namespace {
@@ -23,14 +22,6 @@ void appendEscaped(std::string& out, char c) {
   }
   const auto byte = static_cast<unsigned char>(c);
   out += "\\u00", out += jsonHexDigits[byte >> 4U], out += jsonHexDigits[byte & 0xFU];
-}
-
-/// The length of the UTF-8 character at the start of `text`; 0 if there is none.
-std::size_t characterLength(std::string_view text) {
-  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
-    if (isUtf8(text.substr(0, length))) return length;
-  }
-  return 0;
 }
 
 std::string jsonEscape(char c) {
@@ -94,7 +85,7 @@ void appendQuoted(std::string& out, std::string_view text) {
 std::string jsonString(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const std::size_t length = characterLength(text);
+    const std::size_t length = utf8SequenceLength(text);
     if (length == 0) {
       out += "\xEF\xBF\xBD";
     } else if (length == 1) {

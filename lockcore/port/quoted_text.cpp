@@ -5,6 +5,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "terminal_text.hpp"
+#include "utf8.hpp"
 
 namespace tenure {
 namespace {
@@ -26,20 +27,12 @@ void appendEscaped(std::string& out, char c, bool isText) {
 
 bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-/// The length of the character of UTF-8 at the start; 0 if there is none.
-std::size_t characterLength(std::string_view text) {
-  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
-    if (isUtf8(text.substr(0, length))) return length;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string shown(std::string_view text, std::size_t most) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(characterLength(text), 1);
+    const std::size_t length = std::max<std::size_t>(utf8SequenceLength(text), 1);
     const std::string_view character = text.substr(0, length);
     if (length > most) return out + "...";
     most -= length;

@@ -15,7 +15,6 @@ namespace {
 using Attributes = std::map<std::string, std::string>;
 
 constexpr auto greatestToken = static_cast<std::int64_t>(maxFencingToken.value());
-constexpr std::int64_t presentLayout = 1;
 
 std::optional<std::string> unhexed(std::string_view hex) {
   const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };

@@ -16,6 +16,9 @@
 
 namespace tenure::postgresql_store {
 
+/// What column layout says in rows that this version writes.
+inline constexpr std::int64_t presentLayout = 1;
+
 /// Where a row was read, for messages.
 struct Place {
   std::string store;  ///< LeaseStore::describe(), the start of every message

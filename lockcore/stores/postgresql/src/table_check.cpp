@@ -29,7 +29,6 @@ constexpr std::array<std::string_view, 18> columns{"acquired_at timestamp with t
                                                    "sort text",
                                                    "token bigint",
                                                    "version text"};
-constexpr std::int64_t presentLayout = 1;
 
 std::string missingColumns(const std::string& present) {
   const std::string list = ", " + present + ", ";
