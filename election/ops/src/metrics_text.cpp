@@ -52,7 +52,7 @@ void appendHead(std::string& out, const Metric& metric) {
 }
 
 /// Those of one name are next to each other, as the text must have them.
-std::string textOf(std::vector<MetricFamily> families) {
+std::string expositionOf(std::vector<MetricFamily> families) {
   std::stable_sort(families.begin(), families.end(),
                    [](const MetricFamily& a, const MetricFamily& b) { return a.metric.name < b.metric.name; });
   std::string out;
@@ -96,7 +96,7 @@ std::string openMetricsText(const std::vector<Snapshot>& electors, std::vector<M
   }
   others.push_back(familyOf("tenure_log_lines_dropped"));
   others.back().samples = {{"_total", {}, static_cast<double>(linesDropped())}};
-  return out + textOf(std::move(others)) + "# EOF\n";
+  return out + expositionOf(std::move(others)) + "# EOF\n";
 }
 
 }  // namespace tenure::ops
