@@ -43,8 +43,8 @@ class ForwardingStore : public LeaseStore {
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     behind_->requestStepDown(key, token, options, std::move(handler));
   }
-  void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
-    behind_->remove(key, std::move(version), options, std::move(handler));
+  void remove(const LeaseKey& key, RecordVersion seen, CallOptions options, WriteHandler handler) override {
+    behind_->remove(key, std::move(seen), options, std::move(handler));
   }
   void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
     behind_->readTokens(key, options, std::move(handler));

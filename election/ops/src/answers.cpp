@@ -155,7 +155,7 @@ Answer refusal(int status) {
   return out;
 }
 
-std::string messageOf(const Answer& answer, Method method, unsigned version, bool keepAlive) {
+std::string messageOf(const Answer& answer, Method method, unsigned httpVersion, bool keepAlive) {
   const bool empty = method == Method::options;
   std::string out = "HTTP/1.1 " + std::to_string(answer.status) + ' ';
   out.append(phraseOf(answer.status)).append("\r\nContent-Type: ").append(answer.type);
@@ -164,7 +164,7 @@ std::string messageOf(const Answer& answer, Method method, unsigned version, boo
   if (answer.type == pageType) out += std::string{"Content-Security-Policy: "} + pagePolicy + "\r\n";
   if (answer.tellsMethods) out += std::string{"Allow: "} + methods + "\r\n";
   if (!keepAlive) out += "Connection: close\r\n";
-  if (keepAlive && version < 11) out += "Connection: keep-alive\r\n";
+  if (keepAlive && httpVersion < 11) out += "Connection: keep-alive\r\n";
   out += "\r\n";
   if (method != Method::head && !empty) out += answer.body;
   return out;

@@ -142,8 +142,8 @@ class CountingStore final : public ForwardingStore {
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     behind_->requestStepDown(key, token, options, counted(Operation::requestStepDown, std::move(handler)));
   }
-  void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
-    behind_->remove(key, std::move(version), options, counted(Operation::remove, std::move(handler)));
+  void remove(const LeaseKey& key, RecordVersion seen, CallOptions options, WriteHandler handler) override {
+    behind_->remove(key, std::move(seen), options, counted(Operation::remove, std::move(handler)));
   }
   void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
     behind_->readTokens(key, options, counted(Operation::readTokens, std::move(handler)));
