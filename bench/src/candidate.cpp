@@ -17,40 +17,25 @@
 #include "board.hpp"
 #include "ledger.hpp"
 #include "lockcore/driver/term_cell.hpp"
+#include "lockcore/port/forwarding_store.hpp"
 
 namespace tenure::bench {
 namespace {
 
 /// Passes every call on, and notes when writes were sent and acknowledged. So it measures a term's right independently.
-class TimedStore final : public LeaseStore {
+class TimedStore final : public ForwardingStore {
  public:
-  TimedStore(std::shared_ptr<LeaseStore> inner, Slot& slot) : inner_{std::move(inner)}, slot_{slot} {}
+  TimedStore(std::shared_ptr<LeaseStore> behind, Slot& slot) : ForwardingStore{std::move(behind)}, slot_{slot} {}
 
-  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, std::move(handler));
-  }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     const Instant sentAt = readClock();
     const auto purpose = request.purpose;
-    inner_->write(std::move(request), options, [this, sentAt, purpose, handler = std::move(handler)](auto outcome) {
-      if (std::holds_alternative<Applied>(outcome)) noteApplied(purpose, sentAt);
-      handler(std::move(outcome));
-    });
+    ForwardingStore::write(std::move(request), options,
+                           [this, sentAt, purpose, handler = std::move(handler)](auto outcome) {
+                             if (std::holds_alternative<Applied>(outcome)) noteApplied(purpose, sentAt);
+                             handler(std::move(outcome));
+                           });
   }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
-  }
-  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    return inner_->watch(key, std::move(hint));
-  }
-  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return inner_->deathNotice(); }
 
   /// When the request of the last acknowledged ownership write was sent.
   [[nodiscard]] Instant rightFrom() const noexcept { return right_.load().anchor; }
@@ -67,7 +52,6 @@ class TimedStore final : public LeaseStore {
     slot_.appliedAt.store(boottimeNow());
   }
 
-  std::shared_ptr<LeaseStore> inner_;
   Slot& slot_;
   TermCell right_;
 };

@@ -16,6 +16,7 @@
 #include "cpu_time.hpp"
 #include "fleet.hpp"
 #include "lockcore/driver/lease_driver.hpp"
+#include "lockcore/port/forwarding_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "stats.hpp"
@@ -135,37 +136,26 @@ bool compare(int leases, const Options& options, seconds span) {
 }
 
 /// A store that notes when each lease's renewals were acknowledged.
-class WatchedStore final : public LeaseStore {
+class WatchedStore final : public ForwardingStore {
  public:
   struct Beats {
     std::atomic<std::int64_t> last{0};
     std::atomic<std::int64_t> longestGap{0};
   };
 
-  WatchedStore(std::shared_ptr<LeaseStore> inner, std::size_t leases)
-      : inner_{std::move(inner)}, beats_{std::make_shared<std::vector<Beats>>(leases)} {}
+  WatchedStore(std::shared_ptr<LeaseStore> behind, std::size_t leases)
+      : ForwardingStore{std::move(behind)}, beats_{std::make_shared<std::vector<Beats>>(leases)} {}
 
-  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, std::move(handler));
-  }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    if (request.purpose == WriteRequest::Purpose::release) return inner_->write(std::move(request), options, handler);
+    if (request.purpose == WriteRequest::Purpose::release) {
+      return ForwardingStore::write(std::move(request), options, std::move(handler));
+    }
     const std::size_t lease = std::stoul(request.key.name.substr(request.key.name.find('-') + 1));
-    inner_->write(std::move(request), options,
-                  [all = beats_, lease, handler = std::move(handler)](WriteOutcome outcome) {
-                    if (std::holds_alternative<Applied>(outcome)) note(all->at(lease));
-                    handler(std::move(outcome));
-                  });
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
+    ForwardingStore::write(std::move(request), options,
+                           [all = beats_, lease, handler = std::move(handler)](WriteOutcome outcome) {
+                             if (std::holds_alternative<Applied>(outcome)) note(all->at(lease));
+                             handler(std::move(outcome));
+                           });
   }
 
   /// Forgets the gaps so far. New gaps count from the last renewal of each lease.
@@ -188,7 +178,6 @@ class WatchedStore final : public LeaseStore {
     if (last != 0) beats.longestGap = std::max(beats.longestGap.load(), now - last);
   }
 
-  const std::shared_ptr<LeaseStore> inner_;
   const std::shared_ptr<std::vector<Beats>> beats_;  // answers may still come while the store is being destroyed
 };
 
