@@ -362,6 +362,7 @@ TEST(HttpListener, HistoryIsReadByTheClient) {
   const auto missing = ops::askListener(leading.address(), "/nothing", 5s);
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message.find("404 Not Found"), std::string::npos) << missing.error().message;
+  EXPECT_THROW(static_cast<void>(missing.value()), std::runtime_error);
 }
 
 TEST(HttpListener, ClientSaysWhereNobodyListens) {

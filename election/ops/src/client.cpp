@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <poll.h>
+#include <stdexcept>
 #include <string_view>
 #include <sys/socket.h>
 
@@ -74,6 +75,10 @@ boost::system::result<std::string, AskFault> bodyOf(const std::string& answer, c
 }
 
 }  // namespace
+
+void throw_exception_from_error(const AskFault& fault, const boost::source_location& /*where*/) {
+  throw std::runtime_error(fault.message);
+}
 
 boost::system::result<std::string, AskFault> askListener(const std::string& listen, const std::string& target,
                                                          milliseconds patience) {

@@ -16,9 +16,10 @@
 
 namespace tenure {
 
-/// Internal: starts `begin(done, cancel)`, of which `done` is called once, on any thread, with a Result.
+/// Starts `begin(done, cancel)`, of which `done` is called once, on any thread, with a Result. The asynchronous calls of
+/// tenure are built on it, and whoever wraps another of the library's callbacks may use it too.
 ///
-/// All calls built on it keep these rules. They complete on the executor that is associated with the handler, else on
+/// The calls keep these rules. They complete on the executor that is associated with the handler, else on
 /// `executor`, which has outstanding work until then; never inside the call that starts them. What they keep comes from
 /// the handler's associated allocator. Cancellation of any type requests `cancel`: the slot is assigned before the
 /// start, and cleared before the handler is called, because it is the handler's again then. There is no error_code and
