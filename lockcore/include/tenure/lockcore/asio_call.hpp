@@ -16,8 +16,8 @@
 
 namespace tenure {
 
-/// Starts `begin(done, cancel)`, of which `done` is called once, on any thread, with a Result. The asynchronous calls of
-/// tenure are built on it, and whoever wraps another of the library's callbacks may use it too.
+/// Starts `begin(done, cancel)`, of which `done` is called once, on any thread, with a Result. The asynchronous calls
+/// of tenure are built on it, and whoever wraps another of the library's callbacks may use it too.
 ///
 /// The calls keep these rules. They complete on the executor that is associated with the handler, else on
 /// `executor`, which has outstanding work until then; never inside the call that starts them. What they keep comes from
