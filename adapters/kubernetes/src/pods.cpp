@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
@@ -16,6 +15,7 @@ namespace {
 
 using boost::json::object;
 using boost::json::value;
+using kubernetes_store::jsonFrom;
 using kubernetes_store::leaderRole;
 using kubernetes_store::Misunderstood;
 using kubernetes_store::objectIn;
@@ -25,13 +25,6 @@ using kubernetes_store::roleLabel;
 using kubernetes_store::textIn;
 
 constexpr std::string_view tokenAnnotation = kubernetes_store::annotation::token;
-
-/// Null: the text is no JSON.
-value parsed(std::string_view text) {
-  boost::system::error_code fault;
-  value out = boost::json::parse(text, fault);
-  return fault ? value{} : out;
-}
 
 /// Of labels or annotations; empty: it is not there.
 std::string textAt(const object& metadata, std::string_view map, std::string_view name) {
@@ -100,7 +93,7 @@ Request PodRequests::patch(const Change& change, FencingToken token) const {
 }
 
 Read<Pod> podFrom(std::string_view body, std::string_view name) {
-  const value read = parsed(body);
+  const value read = jsonFrom(body);
   auto pod = podIn(read);
   if (!pod || textIn(read.get_object(), "kind") != "Pod") return Misunderstood{"the answer is no Pod"};
   if (pod->name != name) return Misunderstood{"the answer is another Pod than was asked for"};
@@ -108,7 +101,7 @@ Read<Pod> podFrom(std::string_view body, std::string_view name) {
 }
 
 Read<std::vector<Pod>> podsFrom(std::string_view body) {
-  const value read = parsed(body);
+  const value read = jsonFrom(body);
   const object* all = read.if_object();
   if (all == nullptr || textIn(*all, "kind") != "PodList") return Misunderstood{"the answer is no PodList"};
   std::vector<Pod> pods;

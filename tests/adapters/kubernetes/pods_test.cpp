@@ -108,6 +108,12 @@ TEST(Pods, areReadFromAListing) {
   }
 }
 
+TEST(Pods, ofAReplyWithVeryManyValuesAreNotRead) {
+  std::string body = R"({"kind":"PodList","items":[],"more":[0)";
+  for (int i = 1; i < 600'000; ++i) body += ",0";
+  EXPECT_TRUE(podsFrom(body + "]}").has_error());
+}
+
 std::string faultsIn(const PodLabelOptions& options) {
   std::string out;
   for (const OptionFault& fault : faultsOf(options)) out += fault.field + " " + fault.message + "\n";

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/string.hpp>
 
 namespace tenure::kubernetes_store {
@@ -13,31 +12,6 @@ namespace {
 using boost::json::array;
 using boost::json::object;
 using boost::json::value;
-
-/// In memory each value costs many times the two bytes that it can have in a text. A hundred Leases with thousands of
-/// managed fields have fewer.
-constexpr std::size_t mostValues = 500'000;
-
-/// The values of a JSON text, or a few more: each begins the text, or stands behind one of these outside of texts.
-std::size_t valuesIn(std::string_view text) {
-  std::size_t count = 1;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted && c == '\\') ++i;
-    if (!quoted && (c == ',' || c == ':' || c == '[' || c == '{')) ++count;
-  }
-  return count;
-}
-
-/// Null: the text is no JSON, or more than an API server has to say.
-value parsed(std::string_view text) {
-  if (valuesIn(text) > mostValues) return {};
-  boost::system::error_code fault;
-  value out = boost::json::parse(text, fault);
-  return fault ? value{} : out;
-}
 
 Status statusIn(const object& from) {
   Status out{textIn(from, "reason"), textIn(from, "message")};
@@ -96,7 +70,7 @@ Read<WatchEvent> objectEvent(WatchEvent::Kind kind, value&& shown) {
 }  // namespace
 
 Status statusFrom(std::string_view body) {
-  const value read = parsed(body);
+  const value read = jsonFrom(body);
   const object* all = read.if_object();
   // Some of its own time-outs have no kind.
   if (all == nullptr || textIn(*all, "status") != "Failure") return {};
@@ -116,7 +90,7 @@ bool saysConflict(const Reply& reply) {
 }
 
 Read<LeaseObject> leaseFrom(std::string_view body, std::string_view name) {
-  value read = parsed(body);
+  value read = jsonFrom(body);
   const object* all = read.if_object();
   if (all == nullptr || textIn(*all, "kind") != "Lease") return Misunderstood{"the answer is no Lease"};
   auto lease = leaseObjectFrom(std::move(read));
@@ -125,7 +99,7 @@ Read<LeaseObject> leaseFrom(std::string_view body, std::string_view name) {
 }
 
 Read<LeasePage> pageFrom(std::string_view body) {
-  value read = parsed(body);
+  value read = jsonFrom(body);
   object* all = read.if_object();
   const object* metadata = all != nullptr ? objectIn(*all, "metadata") : nullptr;
   if (metadata == nullptr || textIn(*all, "kind") != "LeaseList") return Misunderstood{"the answer is no LeaseList"};
@@ -143,7 +117,7 @@ Read<LeasePage> pageFrom(std::string_view body) {
 }
 
 Read<WatchEvent> eventFrom(std::string_view line) {
-  value read = parsed(line);
+  value read = jsonFrom(line);
   object* all = read.if_object();
   const auto kind = all != nullptr ? kindFrom(textIn(*all, "type")) : std::nullopt;
   value* shown = kind ? all->if_contains("object") : nullptr;
@@ -167,7 +141,7 @@ bool Rights::has(std::string_view verb) const {
 }
 
 Read<Rights> rightsFrom(std::string_view body, const Resource& of) {
-  const value read = parsed(body);
+  const value read = jsonFrom(body);
   const object* all = read.if_object();
   const object* status = all != nullptr ? objectIn(*all, "status") : nullptr;
   if (status == nullptr || textIn(*all, "kind") != "SelfSubjectRulesReview") {
