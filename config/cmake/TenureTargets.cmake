@@ -40,6 +40,10 @@ function(tenure_common target)
   # An internal header of another folder is named from the top: "lockcore/runtime/thread.hpp".
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TENURE_UNITY} UNITY_BUILD_BATCH_SIZE ${TENURE_UNITY_BATCH})
+  if(TENURE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # Below 1 GiB g++ need not look for memory to use again. That takes a seventh of its time.
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=1048576)
+  endif()
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough

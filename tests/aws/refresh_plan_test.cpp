@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(RefreshPlan, refreshesWellAheadAndNotAllAtOnce) {
-  test::SeededRandom random{1};
+  tenure::test::SeededRandom random{1};
   std::set<std::int64_t> seen;
   for (int i = 0; i < 1000; ++i) {
     const auto hour = refreshAfter(1h, random);
@@ -33,7 +33,7 @@ TEST(RefreshPlan, usesCredentialsAlmostToTheirEnd) {
 }
 
 TEST(RefreshPlan, retriesEverMoreSlowlyButInTimeForTheEnd) {
-  test::SeededRandom random{2};
+  tenure::test::SeededRandom random{2};
   for (int i = 0; i < 100; ++i) {
     EXPECT_GE(retryAfter(1, {}, random), 250ms);
     EXPECT_LE(retryAfter(1, {}, random), 500ms);
