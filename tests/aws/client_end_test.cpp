@@ -13,7 +13,8 @@ class ClientEndTest : public ClientTest {
   ClientEndTest() { set("AWS_ENDPOINT_URL_DYNAMODB", service_.url()); }
   ~ClientEndTest() override { over_ = true; }
 
-  /// Holds requests for T.Other until the round is over. One that comes late belongs to the next round, if there is one.
+  /// Holds requests for T.Other until the round is over. One that comes late belongs to the next round, if there is
+  /// one.
   net::HttpOutcome serve(const net::HttpRequest& request) {
     if (headerOf(request, "X-Amz-Target") == "T.Other") hold();
     return dynamo_.answer(request);
