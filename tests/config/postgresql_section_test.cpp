@@ -166,7 +166,8 @@ TEST(PostgresqlSection, TheTableIsAKeyOfTwoStoresWithAMeaningInEach) {
 
 TEST(PostgresqlSection, SqlIsThatOfTheOptionsAndOfTheRoleThatIsKnown) {
   Options options{.schema = "locks", .table = "leases"};
-  const auto& type = config::typeOf(StoreConfig{options});
+  const StoreConfig config{options};
+  const auto& type = config::typeOf(config);
   ASSERT_TRUE(type.schemaSql);
   EXPECT_EQ(type.schemaSql(options, "app"), postgresqlSchemaSql(options, "app"));
   EXPECT_EQ(type.schemaSql(options, ""), postgresqlSchemaSql(options, ""));
