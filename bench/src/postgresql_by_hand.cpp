@@ -16,7 +16,7 @@ namespace tenure::bench {
 namespace {
 
 using postgresql_store::Value;
-using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
+using Answer = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
 constexpr const char* update =
     "UPDATE tenure_bench.lease SET version = $1, lease_ms = 10000, renewed_at = clock_timestamp() "
@@ -71,7 +71,7 @@ class PostgresqlByHand::Impl {
 
   void bareUpdate(const std::string& from, const std::string& to) {
     const char* values[] = {to.c_str(), from.c_str(), bare};
-    expectRow(Result{PQexecParams(connection_, update, 3, nullptr, values, nullptr, nullptr, 0), &PQclear}.get());
+    expectRow(Answer{PQexecParams(connection_, update, 3, nullptr, values, nullptr, nullptr, 0), &PQclear}.get());
   }
 
   void advisoryLock() {
@@ -80,7 +80,7 @@ class PostgresqlByHand::Impl {
   }
 
   [[nodiscard]] long commits() {
-    const Result row{PQexec(connection_, "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"),
+    const Answer row{PQexec(connection_, "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"),
                      &PQclear};
     expectRow(row.get());
     return std::stol(PQgetvalue(row.get(), 0, 0));
@@ -89,7 +89,7 @@ class PostgresqlByHand::Impl {
  private:
   [[noreturn]] void fail() const { throw std::runtime_error(PQerrorMessage(connection_)); }
   void run(const char* sql) {
-    const Result done{PQexec(connection_, sql), &PQclear};
+    const Answer done{PQexec(connection_, sql), &PQclear};
     if (PQresultStatus(done.get()) != PGRES_COMMAND_OK && PQresultStatus(done.get()) != PGRES_TUPLES_OK) fail();
   }
   void expectRow(const PGresult* result) const {
@@ -109,7 +109,7 @@ class PostgresqlByHand::Impl {
     if (PQpipelineSync(connection_) != 1) fail();
     int rows = 0;
     for (bool more = true; more;) {
-      const Result answer{PQgetResult(connection_), &PQclear};
+      const Answer answer{PQgetResult(connection_), &PQclear};
       if (!answer) continue;
       const ExecStatusType status = PQresultStatus(answer.get());
       if (status == PGRES_PIPELINE_SYNC) {

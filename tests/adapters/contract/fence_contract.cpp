@@ -16,7 +16,7 @@ std::list<FenceUnderTest>& registry() {
 
 }  // namespace
 
-const FenceUnderTest& registerFence(FenceUnderTest fence) { return registry().emplace_back(std::move(fence)); }
+FenceUnderTest registerFence(FenceUnderTest fence) { return registry().emplace_back(std::move(fence)); }
 
 const FenceUnderTest& registeredFence(const std::string& name) {
   for (const FenceUnderTest& fence : registry()) {

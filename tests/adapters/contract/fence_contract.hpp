@@ -5,7 +5,7 @@
 //   #include "adapters/contract/fence_contract.hpp"
 //
 //   namespace tenure::contract {
-//   const FenceUnderTest& mine = registerFence(
+//   const FenceUnderTest mine = registerFence(
 //       {.name = "Mine",
 //        .make = [] { return std::make_unique<MyResource>(); },
 //        .open = [](const std::string& address) { return std::make_unique<MyHandle>(address); }});
@@ -98,8 +98,8 @@ struct FenceUnderTest {
   friend std::ostream& operator<<(std::ostream& out, const FenceUnderTest& fence) { return out << fence.name; }
 };
 
-/// To be called when the program starts, before main(). The reference stays valid.
-const FenceUnderTest& registerFence(FenceUnderTest fence);
+/// To be called when the program starts, before main().
+FenceUnderTest registerFence(FenceUnderTest fence);
 
 /// Names the instances of a suite.
 [[nodiscard]] inline std::string fenceName(const testing::TestParamInfo<FenceUnderTest>& info) {

@@ -112,8 +112,8 @@ FenceUnderTest file(std::string name, bool replaces) {
           .raceWrites = 150};
 }
 
-const FenceUnderTest& appended = registerFence(file("FileAppend", false));
-const FenceUnderTest& replaced = registerFence(file("FileReplace", true));
+const FenceUnderTest appended = registerFence(file("FileAppend", false));
+const FenceUnderTest replaced = registerFence(file("FileReplace", true));
 
 INSTANTIATE_TEST_SUITE_P(File, FenceContract, testing::Values(appended, replaced), fenceName);
 INSTANTIATE_TEST_SUITE_P(File, FenceRaceContract, testing::Values(appended), fenceName);

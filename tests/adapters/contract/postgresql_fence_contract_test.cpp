@@ -134,13 +134,13 @@ FenceUnderTest postgresql(std::string name, PostgresqlIsolation isolation) {
           .pausesInside = true};
 }
 
-const FenceUnderTest& readCommitted =
+const FenceUnderTest readCommitted =
     registerFence(postgresql("PostgresqlReadCommitted", PostgresqlIsolation::readCommitted));
-const FenceUnderTest& serializable =
+const FenceUnderTest serializable =
     registerFence(postgresql("PostgresqlSerializable", PostgresqlIsolation::serializable));
-const FenceUnderTest& withLease = registerFence(
+const FenceUnderTest withLease = registerFence(
     postgresql<PostgresqlLeaseHandle>("PostgresqlLeaseReadCommitted", PostgresqlIsolation::readCommitted));
-const FenceUnderTest& withLeaseSerializable =
+const FenceUnderTest withLeaseSerializable =
     registerFence(postgresql<PostgresqlLeaseHandle>("PostgresqlLeaseSerializable", PostgresqlIsolation::serializable));
 
 const auto all = testing::Values(readCommitted, serializable, withLease, withLeaseSerializable);

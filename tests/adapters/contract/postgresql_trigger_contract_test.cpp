@@ -108,7 +108,7 @@ class GuardedTables final : public FencedResource {
   const test::PostgresqlConnection database_{schema_.name()};
 };
 
-const FenceUnderTest& trigger =
+const FenceUnderTest trigger =
     registerFence({.name = "PostgresqlTrigger",
                    .make = [] { return std::make_unique<GuardedTables>(); },
                    .open = [](const std::string& address) { return std::make_unique<PlainHandle>(address); },

@@ -94,7 +94,7 @@ class SqliteResource final : public FencedResource {
   const test::TestDatabase reader_{file_};
 };
 
-const FenceUnderTest& sqlite =
+const FenceUnderTest sqlite =
     registerFence({.name = "Sqlite",
                    .make = [] { return std::make_unique<SqliteResource>(); },
                    .open = [](const std::string& address) { return std::make_unique<SqliteHandle>(address); },

@@ -95,7 +95,7 @@ class GuardedTable final : public FencedResource {
   const test::TestDatabase database_{file_};
 };
 
-const FenceUnderTest& trigger =
+const FenceUnderTest trigger =
     registerFence({.name = "SqliteTrigger",
                    .make = [] { return std::make_unique<GuardedTable>(); },
                    .open = [](const std::string& address) { return std::make_unique<PlainHandle>(address); },

@@ -111,7 +111,7 @@ class DynamoDbResource final : public FencedResource {
 };
 
 /// DynamoDB Local does a few hundred writes a second, and fewer as the list in the item grows.
-const FenceUnderTest& fenceNamed(const char* name, bool transactions) {
+FenceUnderTest fenceNamed(const char* name, bool transactions) {
   return registerFence(
       {.name = name,
        .make = [transactions] { return std::make_unique<DynamoDbResource>(transactions); },
@@ -121,8 +121,8 @@ const FenceUnderTest& fenceNamed(const char* name, bool transactions) {
        .writesOfOneRace = 5'000});
 }
 
-const FenceUnderTest& item = fenceNamed("DynamoDbItem", false);
-const FenceUnderTest& transaction = fenceNamed("DynamoDbTransaction", true);
+const FenceUnderTest item = fenceNamed("DynamoDbItem", false);
+const FenceUnderTest transaction = fenceNamed("DynamoDbTransaction", true);
 
 INSTANTIATE_TEST_SUITE_P(DynamoDb, FenceContract, testing::Values(item, transaction), fenceName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, FenceRaceContract, testing::Values(item, transaction), fenceName);

@@ -93,7 +93,7 @@ class HttpResource final : public FencedResource {
                              "it's \"odd\"\\; DROP TABLE x; -- %s {0}\xF0\x9F\x98\x80\n\t=,:"}};
 };
 
-const FenceUnderTest& http =
+const FenceUnderTest http =
     registerFence({.name = "Http",
                    .make = [] { return std::make_unique<HttpResource>(); },
                    .open = [](const std::string& address) { return std::make_unique<HttpHandle>(address); }});

@@ -67,7 +67,7 @@ class RedisResource final : public FencedResource {
   test::RedisConnection reader_{test::connectRedis(server_.socket())};
 };
 
-const FenceUnderTest& redis =
+const FenceUnderTest redis =
     registerFence({.name = "Redis",
                    .make = [] { return std::make_unique<RedisResource>(); },
                    .open = [](const std::string& address) { return std::make_unique<RedisHandle>(address); }});

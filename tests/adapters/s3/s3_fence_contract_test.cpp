@@ -141,8 +141,8 @@ FenceUnderTest s3(std::string name, S3Form form) {
           .writesOfOneRace = 500};  // moto gets slower with each version of an object
 }
 
-const FenceUnderTest& object = registerFence(s3("S3Object", S3Form::oneObject));
-const FenceUnderTest& pointer = registerFence(s3("S3Pointer", S3Form::pointer));
+const FenceUnderTest object = registerFence(s3("S3Object", S3Form::oneObject));
+const FenceUnderTest pointer = registerFence(s3("S3Pointer", S3Form::pointer));
 
 INSTANTIATE_TEST_SUITE_P(S3, FenceContract, testing::Values(object, pointer), fenceName);
 INSTANTIATE_TEST_SUITE_P(S3, FenceRaceContract, testing::Values(object, pointer), fenceName);
