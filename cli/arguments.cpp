@@ -258,8 +258,8 @@ class Parser {
     keys->needs(audience);
     fenceProxy_->add_option("--without-token", proxy.withoutToken)->check(oneOf({"refuse-writes", "refuse", "pass"}));
     fenceProxy_->add_option("--stale-status", proxy.staleStatus)->check(oneOf({"409", "412"}));
-    fenceProxy_->add_option("--max-connections", proxy.maxConnections)->check(CLI::Range(1, 100'000));
-    fenceProxy_->add_option("--signed-body-limit", proxy.signedBodyLimit)->check(CLI::Range(1, 1 << 30));
+    fenceProxy_->add_option("--max-connections", proxy.maxConnections)->check(between(1, 100'000));
+    fenceProxy_->add_option("--signed-body-limit", proxy.signedBodyLimit)->check(between(1, 1 << 30));
     addDuration(fenceProxy_, "--client-timeout", proxy.clientTimeout);
     addDuration(fenceProxy_, "--service-timeout", proxy.serviceTimeout);
     addDuration(fenceProxy_, "--drain-timeout", proxy.drainTimeout);
@@ -276,7 +276,7 @@ class Parser {
     fenceRecover_->add_option("--token", recover.token)
         ->required()
         ->check(isPlainNumber)
-        ->check(CLI::Range(std::uint64_t{1}, maxFencingToken.value() - 1))
+        ->check(between(1, maxFencingToken.value() - 1))
         ->type_name("N");
     fenceRecover_->add_option("--lease", recover.lease)->check(isGiven);
     fenceRecover_->add_option("--resource", recover.resources)->allow_extra_args(false);

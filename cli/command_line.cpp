@@ -7,6 +7,7 @@
 
 #include "config/src/words.hpp"
 #include "exit_codes.hpp"
+#include "lockcore/port/number_text.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {
@@ -104,6 +105,15 @@ CLI::Validator oneOf(std::vector<std::string> words) {
                           const bool number = given.find_first_not_of("0123456789") == std::string::npos;
                           return inQuotes(given) + " is none of " + listed(words) +
                                  (number ? "" : didYouMean(closest(given, words)));
+                        },
+                        ""};
+}
+
+CLI::Validator between(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator{[low, high](std::string& given) {
+                          const auto number = numberFrom<std::uint64_t>(given);
+                          const bool fits = number && *number >= low && *number <= high;
+                          return fits ? std::string{} : fmt::format("Value {} not in range {} to {}", given, low, high);
                         },
                         ""};
 }

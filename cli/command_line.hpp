@@ -1,6 +1,7 @@
 // What both parsers of the command line share: help texts written by hand, and error messages of our own.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,9 @@ void useHelp(CLI::App& app, std::string text);
 
 /// One of these words.
 [[nodiscard]] CLI::Validator oneOf(std::vector<std::string> words);
+
+/// A whole number within these bounds. Releases of CLI11 put their own into different words.
+[[nodiscard]] CLI::Validator between(std::uint64_t low, std::uint64_t high);
 
 /// The words as the user meant them: `-c=FILE` is `--config=FILE`, and `help COMMAND` is `COMMAND --help`.
 [[nodiscard]] std::vector<std::string> asMeant(std::vector<std::string> words);

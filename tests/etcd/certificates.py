@@ -12,7 +12,8 @@ class Authority:
     def __init__(self, directory, name="tenure test authority"):
         self.path = pathlib.Path(directory)
         self.path.mkdir(parents=True, exist_ok=True)
-        self._make("ca", name, ["-addext", "basicConstraints=critical,CA:TRUE"])
+        self._make("ca", name, ["-addext", "basicConstraints=critical,CA:TRUE",
+                              "-addext", "keyUsage=critical,keyCertSign,cRLSign"])
 
     @property
     def ca(self):
@@ -28,7 +29,8 @@ class Authority:
         """Makes NAME.pem and NAME.key. A member is a client, too: its gateway calls its own gRPC port. If users are on, a
         member's gateway refuses (400) every client whose certificate has a common name."""
         names = ",".join(f"IP:{host}" if host.replace(".", "").isdigit() or ":" in host else f"DNS:{host}" for host in hosts)
-        more = ["-CA", self.ca, "-CAkey", self.key("ca"), "-addext", "extendedKeyUsage=serverAuth,clientAuth"]
+        more = ["-CA", self.ca, "-CAkey", self.key("ca"), "-addext", "basicConstraints=critical,CA:FALSE",
+                "-addext", "extendedKeyUsage=serverAuth,clientAuth"]
         self._make(name, common_name, more + (["-addext", f"subjectAltName={names}"] if names else []))
         return self.certificate(name), self.key(name)
 

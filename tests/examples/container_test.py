@@ -43,10 +43,15 @@ def listed():
     return set(installed)
 
 
+def image_release():
+    return re.search(r"^FROM debian:(\d+)", DOCKERFILE.read_text(), re.M)[1]
+
+
 class Container(unittest.TestCase):
     def test_the_packages_of_the_image_hold_the_libraries_of_the_program(self):
-        if not shutil.which("dpkg"):
-            self.skipTest("packages of Debian only")
+        system = pathlib.Path("/etc/os-release").read_text()
+        if not ("ID=debian\n" in system and f'VERSION_ID="{image_release()}"' in system):
+            self.skipTest("the image's packages are those of another system")
         needed = {package_of(library) for library in libraries()}
         direct = {name for name in listed() if name.startswith("lib")}
         covered = BASE.union(*(depends(name) for name in direct))

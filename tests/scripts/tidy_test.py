@@ -15,6 +15,7 @@ sys.path.insert(0, str(TREE / "scripts"))
 import tidy  # noqa: E402
 
 
+@unittest.skipUnless(shutil.which(tidy.TOOL), f"{tidy.TOOL} is not there")
 class Tidy(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
