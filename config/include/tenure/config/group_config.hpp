@@ -13,6 +13,7 @@
 #include <tenure/election/group.hpp>
 #include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 #include <tenure/lockcore/stores/etcd_store.hpp>
@@ -25,7 +26,7 @@ namespace tenure {
 
 /// The options of the Kubernetes store, or the kubeconfig file that has server and user
 /// (<tenure/config/kubeconfig.hpp>).
-struct KubernetesConfig : KubernetesStoreOptions {
+struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
   std::string kubeconfig{};  ///< path of the file; empty: there is none
   std::string context{};     ///< one of the file's; empty: its current-context
 
@@ -33,7 +34,7 @@ struct KubernetesConfig : KubernetesStoreOptions {
 };
 
 /// Also of what contradicts the kubeconfig file, which is not read for it.
-[[nodiscard]] OptionFaults faultsOf(const KubernetesConfig& config);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const KubernetesConfig& config);
 
 /// The store section, and the list of stores: one alternative for each `store.type`, in the order in which texts and
 /// messages name them. The first one is that of the examples.
@@ -42,7 +43,7 @@ using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, Postg
 
 /// A job of the section `jobs`: when it runs, and what becomes of runs that are missed or go wrong. What the job does
 /// is not in the file; a program says it.
-struct JobConfig {
+struct TENURE_API JobConfig {
   std::string name{};                              ///< faultOfJobName; each once
   std::string schedule{};                          ///< five fields as in crontab, for Schedule::cron; or `per`
   std::optional<std::chrono::milliseconds> per{};  ///< the length of a period, for Schedule::every
@@ -54,11 +55,11 @@ struct JobConfig {
 };
 
 /// When the job's periods begin. The faults' fields are "schedule", "per" and "timeZone".
-[[nodiscard]] boost::system::result<Schedule, OptionFaults> scheduleOf(const JobConfig& job);
+[[nodiscard]] TENURE_API boost::system::result<Schedule, OptionFaults> scheduleOf(const JobConfig& job);
 
 /// The section `routing`: by which label of pods the leader is found (PodLabel). Only with the Kubernetes store, and in
 /// a group with one lease. All is empty: there is none.
-struct RoutingConfig {
+struct TENURE_API RoutingConfig {
   std::string pod{};       ///< the pod in which the process runs
   std::string selector{};  ///< finds all pods that may lead, by equality
 
@@ -69,7 +70,7 @@ struct RoutingConfig {
 
 /// The section `hooks`: commands for /bin/sh -c that `tenure run` runs at the events of a term; empty: none. A program
 /// with an elector of its own has callbacks instead, and runs none of these.
-struct HooksConfig {
+struct TENURE_API HooksConfig {
   std::string onElected{};
   std::string onRenewed{};
   std::string onRevoked{};
@@ -82,7 +83,7 @@ struct HooksConfig {
 
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
-struct GroupConfig {
+struct TENURE_API GroupConfig {
   GroupOptions options{};
   StoreConfig store{};                   ///< has no path yet, so it must be given
   LogLevel logLevel{LogLevel::info};     ///< `log.level`
@@ -92,23 +93,23 @@ struct GroupConfig {
   HooksConfig hooks{};                   ///< `hooks`
   std::vector<JobConfig> jobs{};         ///< in the order of the file
 
-  friend bool operator==(const GroupConfig& a, const GroupConfig& b);
+  TENURE_API friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };
 
 /// Every fault of the values, those of the store's with "store." before the field, those of a job's with "jobs.NAME.";
 /// empty if makeGroup would succeed. It has no side effects.
-[[nodiscard]] OptionFaults faultsOf(const GroupConfig& config);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const GroupConfig& config);
 
 /// The store that the section describes. This makes no request and opens no file; that happens at the store's first
 /// use. Each call makes a new object; candidates in one process should share one. The section must have no faults.
-[[nodiscard]] std::shared_ptr<LeaseStore> makeStore(const StoreConfig& store, Logger logger = {});
+[[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeStore(const StoreConfig& store, Logger logger = {});
 
 /// A validated group with its store. Without a logger: lines of `logLevel` and above go to stderr.
-[[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config);
-[[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, Logger logger);
+[[nodiscard]] TENURE_API boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config);
+[[nodiscard]] TENURE_API boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, Logger logger);
 
 /// The configuration as a YAML file that states every value, for people and for tools. Values that are not set but
 /// computed from others are in comments (`# heartbeat: 3333ms`), so loading the text again gives an equal config.
-[[nodiscard]] std::string effectiveYaml(const GroupConfig& config);
+[[nodiscard]] TENURE_API std::string effectiveYaml(const GroupConfig& config);
 
 }  // namespace tenure

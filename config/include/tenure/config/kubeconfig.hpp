@@ -8,6 +8,7 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/config/load_group.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
 namespace tenure {
@@ -23,7 +24,7 @@ namespace tenure {
 /// `tls-server-name` and `proxy-url`. What a client may leave out, such as `extensions`, is not read.
 ///
 /// Faults never show a token or a key.
-[[nodiscard]] boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsFrom(
+[[nodiscard]] TENURE_API boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsFrom(
     const std::filesystem::path& file, const std::string& context = {}, KubernetesStoreOptions given = {});
 
 /// The same for text that was read elsewhere; `file` is its name in messages, and relative paths start at its
@@ -33,7 +34,7 @@ namespace tenure {
     KubernetesStoreOptions given = {});
 
 /// The options that a store section describes: those of its kubeconfig file, which is read, or its own.
-[[nodiscard]] boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsOf(
+[[nodiscard]] TENURE_API boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsOf(
     const KubernetesConfig& config);
 
 }  // namespace tenure

@@ -14,11 +14,12 @@
 
 #include <tenure/config/group_config.hpp>
 #include <tenure/election/group.hpp>
+#include <tenure/lockcore/export.hpp>
 
 namespace tenure {
 
 /// One fault of a configuration file. `toString` gives `group.yaml:4:13: lease.heartbeat: ...`.
-struct ConfigFault {
+struct TENURE_API ConfigFault {
   std::string file;     ///< as it was given; "group.yaml"
   int line{0};          ///< from 1; 0: the file as a whole
   int column{0};        ///< from 1, in characters (not bytes); 0: the line as a whole
@@ -28,15 +29,15 @@ struct ConfigFault {
   friend bool operator==(const ConfigFault&, const ConfigFault&) = default;
 };
 
-[[nodiscard]] std::string toString(const ConfigFault& fault);
-std::ostream& operator<<(std::ostream& out, const ConfigFault& fault);
+[[nodiscard]] TENURE_API std::string toString(const ConfigFault& fault);
+TENURE_API std::ostream& operator<<(std::ostream& out, const ConfigFault& fault);
 
 /// Every fault of a file, in the order of its lines; not only the first.
 using ConfigFaults = std::vector<ConfigFault>;
 
 /// The faults, one on each line, without a line break at the end. It lists the first 20 and says how many more there
 /// are.
-[[nodiscard]] std::string toString(const ConfigFaults& faults);
+[[nodiscard]] TENURE_API std::string toString(const ConfigFaults& faults);
 
 /// Makes `value()` throw std::runtime_error with all faults, one on each line.
 [[noreturn]] void throw_exception_from_error(const ConfigFaults& faults, const boost::source_location& where);
@@ -46,23 +47,24 @@ using VariableSource = std::function<std::optional<std::string>(const std::strin
 
 /// The environment of the process. Shells set HOSTNAME but often do not export it: if the environment lacks it, its
 /// value is the machine's host name. The environment is read at each call: do not call setenv at the same time.
-[[nodiscard]] VariableSource environmentVariables();
+[[nodiscard]] TENURE_API VariableSource environmentVariables();
 
 /// Reads and validates a file of at most 1 MiB. It does nothing else: no file is created, no request made, no store
 /// opened. Variables come from the environment. A relative path in the store section is taken relative to the directory
 /// of the file, and made absolute.
-[[nodiscard]] boost::system::result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file);
+[[nodiscard]] TENURE_API boost::system::result<GroupConfig, ConfigFaults> loadGroupConfig(
+    const std::filesystem::path& file);
 
 /// The same for text that was read elsewhere; `name` is the file's name in messages. A relative path in the store
 /// section is left as it is (so it is relative to the working directory).
-[[nodiscard]] boost::system::result<GroupConfig, ConfigFaults> loadGroupConfigFromText(
+[[nodiscard]] TENURE_API boost::system::result<GroupConfig, ConfigFaults> loadGroupConfigFromText(
     std::string_view text, const std::string& name, const VariableSource& variables = environmentVariables());
 
 /// loadGroupConfig, then makeGroup. The store object is made, but used for the first time when the group is.
-[[nodiscard]] boost::system::result<Group, ConfigFaults> loadGroup(const std::filesystem::path& file);
+[[nodiscard]] TENURE_API boost::system::result<Group, ConfigFaults> loadGroup(const std::filesystem::path& file);
 
 /// loadGroupConfigFromText, then makeGroup.
-[[nodiscard]] boost::system::result<Group, ConfigFaults> loadGroupFromText(
+[[nodiscard]] TENURE_API boost::system::result<Group, ConfigFaults> loadGroupFromText(
     std::string_view text, const std::string& name, const VariableSource& variables = environmentVariables());
 
 }  // namespace tenure

@@ -8,13 +8,14 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/export.hpp>
 
 namespace tenure {
 
 /// One term and the work under it. The work lasts until this object is destroyed: only then does the elector release
 /// the lease (I9). As with any work, it has lease.drain_timeout from the end of the term on. Move-only. It may outlive
 /// its elector.
-class AwaitedTerm {
+class TENURE_API AwaitedTerm {
  public:
   AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept;  // internal
   AwaitedTerm(AwaitedTerm&&) noexcept = default;
@@ -40,7 +41,7 @@ class AwaitedTerm {
 /// library's own callback threads. All other calls are as those of LeaderElector.
 ///
 /// Threads: any. Move-only; a moved-from elector may only be destroyed or assigned to.
-class AsyncElector {
+class TENURE_API AsyncElector {
  public:
   /// Throws as LeaderElector does.
   explicit AsyncElector(Group group, Runtime runtime = {});

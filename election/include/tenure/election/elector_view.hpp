@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_counts.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
 
 /// Whether an elector leads, by the clock at one moment.
-struct LeaderStanding {
+struct TENURE_API LeaderStanding {
   bool leads{false};
   FencingToken token{};                   ///< of the term if it leads, else none
   std::chrono::nanoseconds remaining{0};  ///< as LeaderElector::remaining()
@@ -25,7 +26,7 @@ struct LeaderStanding {
 /// callback or a store hangs. In a forked child nothing leads.
 ///
 /// A default-constructed view is of no elector: only `operator bool` may be called.
-class ElectorView {
+class TENURE_API ElectorView {
  public:
   struct Parts;  // internal
 

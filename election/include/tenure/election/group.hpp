@@ -9,6 +9,7 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
@@ -30,7 +31,7 @@ enum class CandidateMode {
   observe,  ///< follows whoever leads; never leads, and writes no record
 };
 
-struct CandidateOptions {
+struct TENURE_API CandidateOptions {
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'. 128 random bits
   /// make it unique for each process, so two processes may have the same name. Empty: the host name.
   std::string id{};
@@ -57,7 +58,7 @@ struct CandidateOptions {
 
 /// A sharded election (ShardedElector): the group has a lease for each shard instead of one lease. If neither `count`
 /// nor `names` is set, the group is for LeaderElector.
-struct ShardOptions {
+struct TENURE_API ShardOptions {
   /// Shards named 0 to count - 1, with the leases `group/0`, `group/1`, ... 0..10'000. All candidates must agree.
   unsigned count{0};
   /// Instead of `count`: names, each once, 1 to 200 bytes of UTF-8 without control characters, '/' and '#'.
@@ -75,7 +76,7 @@ struct ShardOptions {
 };
 
 /// Options as the user gives them; see config/reference.yaml for the same keys in YAML.
-struct GroupOptions {
+struct TENURE_API GroupOptions {
   std::string group{};  ///< the lease's name; required
   CandidateOptions candidate{};
   LeaseOptions lease{};
@@ -84,10 +85,10 @@ struct GroupOptions {
 };
 
 /// Every fault of the options; none: `Group::make` needs only a store.
-[[nodiscard]] OptionFaults faultsOf(const GroupOptions& options);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const GroupOptions& options);
 
 /// A validated group with its store. Only `make` (and loadGroup of tenure::config) makes one. Cheap to copy.
-class Group {
+class TENURE_API Group {
  public:
   /// Reports all faults together, and does nothing if there is one. `store` must not be null.
   [[nodiscard]] static boost::system::result<Group, OptionFaults> make(GroupOptions options,

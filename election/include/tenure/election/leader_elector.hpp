@@ -9,6 +9,7 @@
 #include <tenure/election/elector_view.hpp>
 #include <tenure/election/group.hpp>
 #include <tenure/election/listener.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
@@ -17,7 +18,7 @@ namespace tenure {
 class ElectorImpl;
 
 /// What an elector knows about itself and about the leader.
-struct ElectorStatus {
+struct TENURE_API ElectorStatus {
   std::string group;
   std::string candidate;  ///< unique text, as in the record
   std::string store;      ///< LeaseStore::describe()
@@ -38,7 +39,7 @@ struct ElectorStatus {
 /// made for that, for what an observer sees and what it costs.
 ///
 /// A moved-from elector may only be destroyed or assigned to.
-class LeaderElector {
+class TENURE_API LeaderElector {
  public:
   /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group with shards; such a
   /// group is for ShardedElector.

@@ -6,6 +6,7 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
@@ -23,7 +24,7 @@ namespace tenure {
 /// the directory beside the database. With DynamoDB there are the reads alone.
 ///
 /// Threads, fork() and moved-from objects: as for LeaderElector.
-class LeaderFollower {
+class TENURE_API LeaderFollower {
  public:
   /// Called with what the first look shows, and at each change: another holder, term or address, nobody. Empty: nobody
   /// leads. A holder may also be an operator's pause, under which nobody leads (pauseIn). One call at a time, in order,

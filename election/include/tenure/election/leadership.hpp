@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
@@ -14,7 +15,7 @@ namespace tenure {
 struct TermHandle;  // internal
 
 /// One term of leadership. Copyable; safe to use from any thread and after the term or the elector has ended.
-class Leadership {
+class TENURE_API Leadership {
   friend const TermHandle& handleOf(const Leadership& term) noexcept;  // internal
 
  public:

@@ -7,17 +7,18 @@
 #include <string>
 
 #include <tenure/election/leadership.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 
-struct Doubt {
+struct TENURE_API Doubt {
   StoreError error;
   std::chrono::nanoseconds remaining;  ///< until leadership ends if no renewal succeeds
 };
 
-struct Renewal {
+struct TENURE_API Renewal {
   FencingToken token;
   bool afterDoubt;  ///< whether it ends a doubt that onInDoubt announced
 };
@@ -37,7 +38,7 @@ struct Renewal {
 ///   carried out after it.
 /// - Exceptions are contained and logged. An exception from onElected gives leadership up (reason fatal); the candidacy
 ///   goes on.
-struct Listener {
+struct TENURE_API Listener {
   std::function<void(const Leadership&)> onElected{};
   std::function<void(const TermEnd&)> onRevoked{};
   std::function<void(const Doubt&)> onInDoubt{};

@@ -13,11 +13,12 @@
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/listener.hpp>
 #include <tenure/election/shards_view.hpp>
+#include <tenure/lockcore/export.hpp>
 
 namespace tenure {
 
 /// One of the leases of a sharded group.
-struct Shard {
+struct TENURE_API Shard {
   std::size_t index{0};  ///< 0 .. number of shards - 1, in the order of the options
   std::string name;      ///< its number, or the name that the options give it
 
@@ -28,19 +29,19 @@ struct Shard {
 /// come in order and never at the same time. onShardElected and onShardRevoked alternate strictly, both may block, and
 /// a shard is released only after its onShardRevoked has returned. Calls about different shards run in parallel, as far
 /// as the executor allows it.
-struct ShardListener {
+struct TENURE_API ShardListener {
   std::function<void(const Shard&, const Leadership&)> onShardElected{};
   std::function<void(const Shard&, const TermEnd&)> onShardRevoked{};
   std::function<void(const Shard&, const Doubt&)> onShardInDoubt{};
 };
 
-struct OwnedShard {
+struct TENURE_API OwnedShard {
   Shard shard;
   FencingToken fencingToken;
 };
 
 /// What a candidate knows about itself and about its group.
-struct ShardedStatus {
+struct TENURE_API ShardedStatus {
   std::string group;
   std::string candidate;  ///< unique text, as in the records
   std::string store;      ///< LeaseStore::describe()
@@ -71,7 +72,7 @@ struct ShardedStatus {
 /// Threads, fork(): as LeaderElector. All shards share one scheduler, one executor and the group's store.
 ///
 /// A moved-from elector may only be destroyed or assigned to.
-class ShardedElector {
+class TENURE_API ShardedElector {
  public:
   /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group without shards.
   explicit ShardedElector(Group group, ShardListener listener = {}, Runtime runtime = {});

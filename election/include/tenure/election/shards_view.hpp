@@ -8,12 +8,13 @@
 #include <vector>
 
 #include <tenure/election/elector_view.hpp>
+#include <tenure/lockcore/export.hpp>
 
 namespace tenure {
 
 /// Made by ShardedElector::view. Cheap to copy. It may be used from any thread and after the elector is gone; then no
 /// shard is left. A default-constructed view is of no elector: only `operator bool` may be called.
-class ShardsView {
+class TENURE_API ShardsView {
  public:
   class Board;  // internal
 

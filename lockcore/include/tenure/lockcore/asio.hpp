@@ -6,6 +6,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
@@ -13,6 +14,6 @@ namespace tenure {
 /// A scheduler on the caller's executor, e.g. `io.get_executor()`. Its tasks run on a strand of it, so the io_context
 /// may be run by several threads. Keep it running and responsive: a blocked loop renews nothing. Leadership still ends
 /// on time then: isLeader() reads the clock, and a thread of the library itself fires the stop token.
-[[nodiscard]] std::shared_ptr<Scheduler> makeAsioScheduler(boost::asio::any_io_executor executor);
+[[nodiscard]] TENURE_API std::shared_ptr<Scheduler> makeAsioScheduler(boost::asio::any_io_executor executor);
 
 }  // namespace tenure

@@ -7,20 +7,22 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// Says in one sentence what is wrong with a name; empty if the name may be used. A name is 1..200 bytes of UTF-8
 /// without control characters and without '#'.
-[[nodiscard]] std::optional<std::string> faultOfCandidateName(std::string_view name);
+[[nodiscard]] TENURE_API std::optional<std::string> faultOfCandidateName(std::string_view name);
 
 /// This machine's name; "localhost" if it has none.
-[[nodiscard]] std::string hostNameAsCandidate();
+[[nodiscard]] TENURE_API std::string hostNameAsCandidate();
 
 /// The name as it was configured, taken out of a holder text, for people: everything before the last '#'.
-[[nodiscard]] std::string_view nameOf(std::string_view holderText) noexcept;
+[[nodiscard]] TENURE_API std::string_view nameOf(std::string_view holderText) noexcept;
 
 /// A holder in a short form by which people tell it from others: `name (1a2b3c4d)`, with eight digits of the
 /// incarnation. Text that other clients wrote may have any length, so a name of more than 64 bytes is cut.
-[[nodiscard]] std::string personOf(std::string_view holderText);
+[[nodiscard]] TENURE_API std::string personOf(std::string_view holderText);
 
 }  // namespace tenure

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// One moment as three clocks of this process saw it. Comparable only with other moments of the same boot of the
@@ -14,7 +16,7 @@ namespace tenure {
 /// Why three: CLOCK_MONOTONIC is slewed by time daemons (chrony's default allows 8.3 %) and stands still while the
 /// machine is suspended; CLOCK_MONOTONIC_RAW is not slewed but also stands still; CLOCK_BOOTTIME counts suspend but
 /// is slewed. Together they bound the true elapsed time from both sides.
-struct Instant {
+struct TENURE_API Instant {
   std::chrono::nanoseconds raw{0};
   std::chrono::nanoseconds monotonic{0};
   std::chrono::nanoseconds boottime{0};
@@ -45,16 +47,16 @@ struct Instant {
 }
 
 /// Reads the three clocks (about 60 ns; vDSO, no system call). Any thread, async-signal-safe.
-[[nodiscard]] Instant readClock() noexcept;
+[[nodiscard]] TENURE_API Instant readClock() noexcept;
 
 /// Wall-clock milliseconds since 1970, for people and for clean-up times. It never decides whether a lease is valid.
-[[nodiscard]] std::int64_t wallClockMillisForDisplay() noexcept;
+[[nodiscard]] TENURE_API std::int64_t wallClockMillisForDisplay() noexcept;
 
 /// Wall-clock milliseconds since 1970 for what other systems judge by their own wall clocks: the time in the signature
 /// of a request, and when credentials expire. No decision about a lease uses it.
-[[nodiscard]] std::int64_t wallClockMillisForSigning() noexcept;
+[[nodiscard]] TENURE_API std::int64_t wallClockMillisForSigning() noexcept;
 
 /// The display time as text, `2026-11-21T05:19:53.123Z`. For display only.
-[[nodiscard]] std::string wallClockTextForDisplay(std::int64_t unixMillis);
+[[nodiscard]] TENURE_API std::string wallClockTextForDisplay(std::int64_t unixMillis);
 
 }  // namespace tenure

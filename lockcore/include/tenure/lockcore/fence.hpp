@@ -7,13 +7,14 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
 
 /// The term under which a write is made. Every downstream write carries one.
-struct TermStamp {
+struct TENURE_API TermStamp {
   std::string lease;   ///< the lease's name; one fence keeps the tokens of each lease apart
   FencingToken token;  ///< the term's number
   std::string holder;  ///< the candidate's unique text, as in the lease record
@@ -29,7 +30,7 @@ struct TermStamp {
 
 /// The resource has seen a write of a later term: the writer's term is over, whatever its clock says. Hand
 /// `highestSeen` to Leadership::reportStaleToken, so that the next term's token is above it.
-struct StaleToken {
+struct TENURE_API StaleToken {
   FencingToken mine;
   FencingToken highestSeen;
 
@@ -38,7 +39,7 @@ struct StaleToken {
 
 /// Another holder has written with the very same token. A lease hands out each token once, so two leases (two
 /// databases, a restored copy) use one name here. Only an operator can tell which one is right.
-struct ForeignTerm {
+struct TENURE_API ForeignTerm {
   FencingToken token;
   std::string holder;  ///< who has written with it
 
@@ -48,14 +49,14 @@ struct ForeignTerm {
 /// The term's lease is not valid any more, though no later term is known. Either the writer's own clock says so; then
 /// the resource was not asked, and nothing was sent. Or the resource has the lease's row, which shows that the term has
 /// ended (PostgresqlFenceOptions::leaseTable); then nothing was written.
-struct TermOver {
+struct TENURE_API TermOver {
   FencingToken mine;
 
   friend bool operator==(const TermOver&, const TermOver&) = default;
 };
 
 /// The resource could not do the write, for a reason that has nothing to do with the term.
-struct WriteTrouble {
+struct TENURE_API WriteTrouble {
   StoreError error;
   /// False: certainly nothing was written. True: it may have been written; read back before you repeat it.
   bool mayBeWritten{false};
@@ -64,7 +65,7 @@ struct WriteTrouble {
 };
 
 /// Why a fenced write was not done.
-struct FenceError {
+struct TENURE_API FenceError {
   std::variant<StaleToken, ForeignTerm, TermOver, WriteTrouble> why;
   std::string message;  ///< one sentence or two for people
 
@@ -86,16 +87,17 @@ using FenceResult = boost::system::result<T, FenceError>;
 /// does not know who wrote with it. An empty result means: admitted. Ask this where the write happens, in one atomic
 /// step with the write. Asked anywhere else it proves nothing, because a process may be paused between the question and
 /// the write.
-[[nodiscard]] std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen);
+[[nodiscard]] TENURE_API std::optional<FenceError> fenceRefusal(const TermStamp& mine,
+                                                                const std::optional<TermStamp>& seen);
 
 /// The `misconfigured` trouble of a stamp that is never admitted, naming all faults: a stamp without lease, token or
 /// holder, with a token above maxFencingToken, or with texts that are not UTF-8 or hold a NUL. Empty if it has none of
 /// them.
-[[nodiscard]] std::optional<FenceError> refusalOf(const TermStamp& stamp);
+[[nodiscard]] TENURE_API std::optional<FenceError> refusalOf(const TermStamp& stamp);
 
 /// The refusal by the writer's own side, with a message of its own: the resource has seen nothing of the write.
-[[nodiscard]] FenceError termOver(const TermStamp& stamp);
+[[nodiscard]] TENURE_API FenceError termOver(const TermStamp& stamp);
 
-[[nodiscard]] FenceError fenceTrouble(StoreError error, bool mayBeWritten = false);
+[[nodiscard]] TENURE_API FenceError fenceTrouble(StoreError error, bool mayBeWritten = false);
 
 }  // namespace tenure

@@ -6,11 +6,13 @@
 #include <iosfwd>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// Rises strictly with every acquisition of a lease by this library, for the life of the table (invariant I7). Zero
 /// means "none": it is never handed out. A token above maxFencingToken is malformed wherever it is met.
-class FencingToken {
+class TENURE_API FencingToken {
  public:
   constexpr FencingToken() noexcept = default;
   constexpr explicit FencingToken(std::uint64_t value) noexcept : value_{value} {}
@@ -34,10 +36,10 @@ inline constexpr FencingToken maxFencingToken{(std::uint64_t{1} << 53U) - 1};
 /// its end.
 inline constexpr std::uint64_t maxReportedStep = std::uint64_t{1} << 32U;
 
-[[nodiscard]] std::string toString(FencingToken token);
+[[nodiscard]] TENURE_API std::string toString(FencingToken token);
 /// For a line about a holder: `with fencing token 7`, or `without a fencing token` for a lease that another client
 /// holds that way.
-[[nodiscard]] std::string withToken(FencingToken token);
-std::ostream& operator<<(std::ostream& out, FencingToken token);
+[[nodiscard]] TENURE_API std::string withToken(FencingToken token);
+TENURE_API std::ostream& operator<<(std::ostream& out, FencingToken token);
 
 }  // namespace tenure

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
@@ -23,7 +24,7 @@ enum class RenewalOutcome {
 };
 inline constexpr std::size_t renewalOutcomes = 4;
 
-[[nodiscard]] std::string_view toString(RenewalOutcome outcome) noexcept;
+[[nodiscard]] TENURE_API std::string_view toString(RenewalOutcome outcome) noexcept;
 
 /// How many RevokeReasons there are.
 inline constexpr std::size_t revokeReasons = 7;
@@ -33,7 +34,7 @@ inline constexpr std::array<std::int64_t, 12> renewalTimeBounds{1,   2,   5,   1
                                                                 100, 250, 500, 1'000, 2'500, 5'000};
 
 /// Every number only rises, for as long as the process lives.
-struct LeaseCounts {
+struct TENURE_API LeaseCounts {
   std::uint64_t terms{0};                                  ///< won
   std::array<std::uint64_t, revokeReasons> revocations{};  ///< by RevokeReason
   std::array<std::uint64_t, renewalOutcomes> renewals{};   ///< by RenewalOutcome
@@ -48,7 +49,7 @@ struct LeaseCounts {
 };
 
 /// Something that happened to a term.
-struct TermEvent {
+struct TENURE_API TermEvent {
   enum class Kind {
     elected,
     revoked,
@@ -71,6 +72,6 @@ inline constexpr std::size_t maxTermEventDetail = 160;
 /// The most events that are kept of one elector. The oldest are dropped.
 inline constexpr std::size_t maxTermEvents = 128;
 
-[[nodiscard]] std::string_view toString(TermEvent::Kind kind) noexcept;
+[[nodiscard]] TENURE_API std::string_view toString(TermEvent::Kind kind) noexcept;
 
 }  // namespace tenure

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// The longest lease name and sort key in bytes (DynamoDB's limits for partition and sort keys).
@@ -14,7 +16,7 @@ inline constexpr std::size_t maxLeaseNameBytes = 2048;
 inline constexpr std::size_t maxSortKeyBytes = 1024;
 
 /// A lease is named by `name`, and also by `sortKey` where a store's table has one. ("ab","c") and ("a","bc") differ.
-struct LeaseKey {
+struct TENURE_API LeaseKey {
   std::string name;
   std::string sortKey{};
 
@@ -23,13 +25,13 @@ struct LeaseKey {
 
 /// What is wrong with a key, one sentence each; empty if it may be used. A name is 1..2048 bytes of UTF-8 without
 /// NUL, not blank, and does not end in "#fence" (the companion record's name).
-[[nodiscard]] std::vector<std::string> faultsOf(const LeaseKey& key);
+[[nodiscard]] TENURE_API std::vector<std::string> faultsOf(const LeaseKey& key);
 
 /// For logs and messages: control characters and quotes escaped, the sort key after a slash if there is one.
-[[nodiscard]] std::string toString(const LeaseKey& key);
+[[nodiscard]] TENURE_API std::string toString(const LeaseKey& key);
 
 /// True for well-formed UTF-8 without overlong forms and surrogates.
-[[nodiscard]] bool isUtf8(std::string_view text) noexcept;
+[[nodiscard]] TENURE_API bool isUtf8(std::string_view text) noexcept;
 
 }  // namespace tenure
 

@@ -8,10 +8,12 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// What is wrong with one option.
-struct OptionFault {
+struct TENURE_API OptionFault {
   std::string field;    ///< its path in the options struct, such as "lease.stopMargin"
   std::string message;  ///< a sentence with what is allowed
   /// The value is outside of the option's own range, so it would be refused whatever the other options say.
@@ -32,7 +34,7 @@ inline constexpr std::chrono::milliseconds maxLeaseDuration = std::chrono::hours
 inline constexpr unsigned maxPriority = 50;
 
 /// Options as the user gives them. Values that are not set are computed from `duration`.
-struct LeaseOptions {
+struct TENURE_API LeaseOptions {
   /// How long the lease of a silent holder lasts. It is also the time to fail over after a freeze. 100 ms .. 24 h.
   std::chrono::milliseconds duration{10'000};
 
@@ -61,7 +63,7 @@ struct LeaseOptions {
 };
 
 /// Validated timing, all values filled in. Only `from` makes one.
-class LeaseTiming {
+class TENURE_API LeaseTiming {
  public:
   [[nodiscard]] static boost::system::result<LeaseTiming, OptionFaults> from(const LeaseOptions& options);
 

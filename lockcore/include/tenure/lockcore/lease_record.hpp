@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 
 namespace tenure {
@@ -19,7 +20,7 @@ namespace tenure {
 /// it knows the version: the text changes with every promotion. The version itself, and so equality, is the text alone,
 /// because a holder recognises what it wrote in any history. A challenger begins its wait again when the history
 /// changes, since the holder may have written newer versions that were lost.
-class RecordVersion {
+class TENURE_API RecordVersion {
  public:
   RecordVersion() = default;
   explicit RecordVersion(std::string text, std::string history = {})
@@ -40,7 +41,7 @@ class RecordVersion {
 
 /// Where the holder's liveness file lies. The holder keeps this file locked, so the kernel itself tells when the holder
 /// is gone (death notice). Meaningful only on the machine and boot that it names.
-struct LivenessFile {
+struct TENURE_API LivenessFile {
   std::string id;      ///< 32 hex digits, also the first line of the file
   std::string bootId;  ///< /proc/sys/kernel/random/boot_id
   std::uint64_t device{0};
@@ -54,7 +55,7 @@ inline constexpr std::chrono::milliseconds maxRecordLease = std::chrono::hours{2
 
 /// The complete ownership state of a lease. Every ownership write sets all of it. (Pitfall: a takeover left a stale
 /// "released" mark behind, which made a live lock look free.)
-struct LeaseRecord {
+struct TENURE_API LeaseRecord {
   std::string holder;                          ///< candidate id with its incarnation; compared exactly
   RecordVersion version;                       ///< RVN
   std::chrono::milliseconds leaseDuration{0};  ///< 1 ms .. maxRecordLease; what challengers wait for
@@ -83,10 +84,10 @@ struct LeaseRecord {
 /// somebody deleted the record of a holder that may still live. A candidate then waits for `lease`, counted from when
 /// it first saw this answer, just as it would for the record itself. Its acquisition expects vanishedVersion(token,
 /// lease).
-[[nodiscard]] LeaseRecord vanishedRecord(FencingToken token, std::chrono::milliseconds lease);
+[[nodiscard]] TENURE_API LeaseRecord vanishedRecord(FencingToken token, std::chrono::milliseconds lease);
 
 /// `counter:<token>:<lease in ms>`. It changes with each term and with each longer lease. No holder writes such a
 /// version.
-[[nodiscard]] RecordVersion vanishedVersion(FencingToken token, std::chrono::milliseconds lease);
+[[nodiscard]] TENURE_API RecordVersion vanishedVersion(FencingToken token, std::chrono::milliseconds lease);
 
 }  // namespace tenure

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_record.hpp>
@@ -24,7 +25,7 @@ namespace tenure {
 /// proof that the holder is gone. It may then take over without waiting for the lease to end; its write is conditioned
 /// on the RVN as always. A missing, foreign, copied or replaced liveness file proves nothing, and neither does the end
 /// of a connection: then the lease decides.
-class DeathNotice {
+class TENURE_API DeathNotice {
  public:
   virtual ~DeathNotice() = default;
 
@@ -47,7 +48,7 @@ class DeathNotice {
 /// What is stored of a lease's tokens. The texts are given as they are stored, even where they are malformed: a token
 /// may be too great to be one, and then the lease cannot be read in the ordinary way. If two answers are equal, nobody
 /// has written the record or the counter between them.
-struct StoredTokens {
+struct TENURE_API StoredTokens {
   std::string counter{};               ///< empty: there is no counter
   std::string copy{};                  ///< the token in the record; empty: there is no record
   std::string version{};               ///< the record's RVN
@@ -66,13 +67,13 @@ struct StoredTokens {
 /// Says for people how the record's token and the counter disagree; empty if they agree. Every acquisition of tenure
 /// writes both in one step, so they differ only where somebody else wrote, or a takeover was announced. A record
 /// without a token, which another client wrote, agrees with any counter.
-[[nodiscard]] std::string disagreementIn(const StoredTokens& tokens);
+[[nodiscard]] TENURE_API std::string disagreementIn(const StoredTokens& tokens);
 
 class DeathNotice;
 
 /// How long a call may take, counted from the call. A store that cannot answer in this time answers a read with an
 /// error. It answers a write with `Rejected` if it can prove that nothing was applied, else with `Unknown`.
-struct CallOptions {
+struct TENURE_API CallOptions {
   std::chrono::nanoseconds timeout{0};
 };
 
@@ -84,7 +85,7 @@ enum class DataRule {
 };
 
 /// One conditional write. The store applies all of it or nothing.
-struct WriteRequest {
+struct TENURE_API WriteRequest {
   enum class Purpose {
     acquire,  ///< take a lease that is absent, released, expired or whose holder is proven dead; advances the counter
     renew,    ///< heartbeat: new RVN for the same holder and token
@@ -129,7 +130,7 @@ struct WriteRequest {
 }
 
 /// The write is durable.
-struct Applied {
+struct TENURE_API Applied {
   FencingToken token;  ///< of the record as it is now
   /// Somebody asked the holder of this term to step down (see requestStepDown).
   bool stepDownRequested{false};
@@ -139,17 +140,17 @@ struct Applied {
 
 /// The expectation did not hold; nothing was changed. `current` is set if the store could read the stored state in the
 /// same step. An empty inner optional means that there is no record.
-struct Conflict {
+struct TENURE_API Conflict {
   std::optional<std::optional<LeaseRecord>> current;
 };
 
 /// Certainly not applied, neither now nor later, for a reason other than the expectation.
-struct Rejected {
+struct TENURE_API Rejected {
   StoreError error;
 };
 
 /// It may have been applied, or may still be. Never treated as success nor as failure.
-struct Unknown {
+struct TENURE_API Unknown {
   StoreError error;
 };
 
@@ -157,7 +158,7 @@ using WriteOutcome = std::variant<Applied, Conflict, Rejected, Unknown>;
 using ReadOutcome = StoreResult<std::optional<LeaseRecord>>;
 
 /// One entry of a listing. A record that is not understood is reported as an entry too, beside the good ones.
-struct ListedLease {
+struct TENURE_API ListedLease {
   LeaseKey key;
   StoreResult<LeaseRecord> record;
   /// Not empty: something an operator must know, e.g. that the record's token is not the fencing counter's.
@@ -166,7 +167,7 @@ struct ListedLease {
 using ListOutcome = StoreResult<std::vector<ListedLease>>;
 
 /// A part of a listing.
-struct ListPage {
+struct TENURE_API ListPage {
   std::vector<ListedLease> leases{};
   std::string next{};  ///< where the listing goes on, in the store's own notation; empty: this was the last part
 };
@@ -199,7 +200,7 @@ using StatusHandler = std::function<void(StoreStatus)>;
 ///   if a copy of the request may have arrived before: only a record that is understood tells whether that copy was
 ///   applied.
 /// - A store does not retry: one call is one attempt, because only the caller knows how much of the lease is left.
-class LeaseStore {
+class TENURE_API LeaseStore {
  public:
   virtual ~LeaseStore() = default;
 

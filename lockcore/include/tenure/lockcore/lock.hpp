@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/lock_options.hpp>
@@ -29,7 +30,7 @@ class LockSession;  // internal
 /// A handle that was released, or moved from, holds nothing: isHeld() is false, and calls that need the lock return
 /// LockErrc::notHeld. A handle may outlive its client; the client releases the lock when it closes. In a forked child
 /// no lock is held, and no call has an effect.
-class Lock {
+class TENURE_API Lock {
  public:
   /// Calls release({}), so it may block for a round trip, for at most one lease and a second. Does not throw.
   ~Lock();

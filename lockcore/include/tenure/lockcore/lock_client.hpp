@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
@@ -33,7 +34,7 @@ enum class LeaseViewState {
 /// A copy of what the store had at one moment. It has no power: it releases nothing and renews nothing. Its numbers are
 /// for people. The term's number has another type than a fencing token, because a program that stamped its writes with
 /// it would pose as the holder.
-class LeaseView {
+class TENURE_API LeaseView {
  public:
   LeaseView(LeaseKey key, ReadOutcome stored) : key_{std::move(key)} {
     if (stored.has_error()) {
@@ -77,7 +78,7 @@ class LeaseView {
 };
 
 /// What became of each lock when its client closed. No lock is left out, whatever went wrong with another one.
-struct CloseReport {
+struct TENURE_API CloseReport {
   std::map<LeaseKey, ReleaseResult> locks{};  ///< those that were held, or being acquired
 
   /// Whether no lock was left behind that has to expire by itself.
@@ -85,7 +86,7 @@ struct CloseReport {
 };
 
 /// Follows one key without ever competing for it; ends with the handle.
-class LeaseObserver {
+class TENURE_API LeaseObserver {
  public:
   /// Who holds the lock now, as far as it was seen; the optional is empty if nobody does.
   using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
@@ -111,7 +112,7 @@ class LeaseObserver {
 /// not called); the parent is not affected.
 ///
 /// A moved-from client may only be destroyed or assigned to.
-class LockClient {
+class TENURE_API LockClient {
  public:
   /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null.
   explicit LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options = {}, Runtime runtime = {});

@@ -10,6 +10,7 @@
 #include <boost/system/error_code.hpp>
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
@@ -42,16 +43,16 @@ enum class LockErrc {
 };
 
 /// The enumerator's name.
-[[nodiscard]] std::string_view toString(LockErrc code) noexcept;
-std::ostream& operator<<(std::ostream& out, LockErrc code);
+[[nodiscard]] TENURE_API std::string_view toString(LockErrc code) noexcept;
+TENURE_API std::ostream& operator<<(std::ostream& out, LockErrc code);
 
 /// For programs that carry error codes: `name()` is "tenure.lock", a message is the enumerator's name. Values are those
 /// of LockErrc and one, because zero would be no failure.
-[[nodiscard]] const boost::system::error_category& lockCategory() noexcept;
+[[nodiscard]] TENURE_API const boost::system::error_category& lockCategory() noexcept;
 // NOLINTNEXTLINE(readability-identifier-naming): Boost's name
-[[nodiscard]] boost::system::error_code make_error_code(LockErrc code) noexcept;
+[[nodiscard]] TENURE_API boost::system::error_code make_error_code(LockErrc code) noexcept;
 
-struct LockError {
+struct TENURE_API LockError {
   LockErrc code;
   std::string message;                   ///< what was wrong, with which lock, what to do; one sentence or two
   std::optional<HolderInfo> holder{};    ///< who holds it, if that is known: for held, timeout, lost and superseded

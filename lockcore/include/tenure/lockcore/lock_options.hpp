@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
@@ -15,7 +16,7 @@
 namespace tenure {
 
 /// Options as the user gives them; LockClient's constructor checks them.
-struct LockClientOptions {
+struct TENURE_API LockClientOptions {
   /// As GroupOptions::candidate.id: a name that people recognise. 128 random bits make it unique for each client.
   /// Empty: the host name.
   std::string candidate{};
@@ -29,7 +30,7 @@ struct LockClientOptions {
 
 /// Options of one acquisition. `AcquireOptions{}` waits for ever, uses the client's timing and stores no data beside
 /// the lock.
-struct AcquireOptions {
+struct TENURE_API AcquireOptions {
   /// How long a silent holder of this lock keeps it; see LeaseOptions::duration. Unset: the client's.
   std::optional<std::chrono::milliseconds> lease{};
   /// How often it is renewed; see LeaseOptions::heartbeat. Unset: the client's, or lease / 3 if `lease` is set.
@@ -71,7 +72,7 @@ struct AcquireOptions {
 
 /// Options of Lock::renew. Each field that is set is in the record once the call has succeeded, and later heartbeats
 /// keep it.
-struct RenewOptions {
+struct TENURE_API RenewOptions {
   /// A new lease duration. If it is longer, it counts for this holder from the store's acknowledgement; if it is
   /// shorter, from the sending. Background heartbeats follow it: lease / 3.
   std::optional<std::chrono::milliseconds> lease{};
@@ -82,7 +83,7 @@ struct RenewOptions {
 };
 
 /// Options of Lock::release.
-struct ReleaseOptions {
+struct TENURE_API ReleaseOptions {
   /// Bytes to be left beside the lock. Unset: the data in the record stays.
   std::optional<std::string> data{};
   bool clearData{false};  ///< not together with `data`

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
@@ -27,7 +28,7 @@ struct LockTokenParts;
 ///
 /// The token is no secret and no proof of identity: anybody who can write to the store can take the lock anyway. It
 /// names the one version of the record that its bearer wrote, and every write is conditioned on that version.
-class LockToken {
+class TENURE_API LockToken {
  public:
   /// Reads what text() wrote. `malformed` says whether the text is no token at all, is cut off, was changed, or has
   /// another version. Text after the token is refused too, except line breaks at the end.
@@ -57,7 +58,7 @@ class LockToken {
   /// clock here can tell; then only the store can.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> remaining() const;
 
-  friend bool operator==(const LockToken& a, const LockToken& b);
+  TENURE_API friend bool operator==(const LockToken& a, const LockToken& b);
 
  private:
   friend struct LockTokenAccess;
@@ -66,7 +67,7 @@ class LockToken {
   std::shared_ptr<const LockTokenParts> parts_;
 };
 
-struct TokenAcquireOptions {
+struct TENURE_API TokenAcquireOptions {
   /// How long the lock is held if nobody renews it. Nothing renews it by itself, so it has to cover the whole work, or
   /// the time until the next renewal. 100 ms .. 24 h.
   std::chrono::milliseconds lease{30'000};
@@ -87,7 +88,7 @@ struct TokenAcquireOptions {
   friend bool operator==(const TokenAcquireOptions&, const TokenAcquireOptions&) = default;
 };
 
-struct TokenRenewOptions {
+struct TENURE_API TokenRenewOptions {
   /// Unset: as the token has it. 100 ms .. 24 h. Later renewals keep it.
   std::optional<std::chrono::milliseconds> lease{};
   /// For all requests together, if the store does not answer at once.
@@ -97,7 +98,7 @@ struct TokenRenewOptions {
 };
 
 /// What is known now about a token's lock.
-struct TokenView {
+struct TENURE_API TokenView {
   /// True: the store has the record as this token left it, and the lease is not over as far as a clock here can tell.
   bool active{false};
   /// Why it is not active: `lost` (with the reason), `notHeld` if its term was released, or `superseded`.
@@ -121,7 +122,7 @@ struct TokenView {
 ///
 /// On SQLite a database that is deleted takes the tokens' locks with it: there is no living process, as with an
 /// elector, that could defend them. Hand the fencing token to the resource where that matters.
-class LockTokens {
+class TENURE_API LockTokens {
  public:
   /// Makes no request. Throws std::invalid_argument if `store` is null.
   explicit LockTokens(std::shared_ptr<LeaseStore> store, Logger logger = {});

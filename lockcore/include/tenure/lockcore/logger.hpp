@@ -10,14 +10,15 @@
 #include <string_view>
 #include <variant>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 
 namespace tenure {
 
 enum class LogLevel { trace, debug, info, warn, error, off };
 
-[[nodiscard]] std::string_view toString(LogLevel level) noexcept;
-[[nodiscard]] std::optional<LogLevel> logLevelFrom(std::string_view text) noexcept;
+[[nodiscard]] TENURE_API std::string_view toString(LogLevel level) noexcept;
+[[nodiscard]] TENURE_API std::optional<LogLevel> logLevelFrom(std::string_view text) noexcept;
 
 /// How lines are written to stderr: sentences for people, or keys and values for programs (docs/reference/logs.md).
 enum class LogFormat { text, logfmt, json };
@@ -45,16 +46,16 @@ enum class LogEvent {
 };
 
 /// As in the lines: `in_doubt`.
-[[nodiscard]] std::string_view toString(LogEvent event) noexcept;
+[[nodiscard]] TENURE_API std::string_view toString(LogEvent event) noexcept;
 
 /// A key of lower-case letters and `_`, and its value.
-struct LogField {
+struct TENURE_API LogField {
   std::string_view key;
   std::variant<std::string, std::int64_t, FencingToken> value;
 };
 
 /// One line, as a sink for programs gets it. What it refers to lives as long as the call.
-struct LogRecord {
+struct TENURE_API LogRecord {
   LogLevel level;
   std::string_view line;  ///< the sentence for people, which tells the same
   LogEvent event{LogEvent::message};
@@ -64,7 +65,7 @@ struct LogRecord {
 /// A level and a sink. Copyable and cheap to pass. The sink is called from any of the library's threads, several at a
 /// time, and must not throw. It must not wait for a call of the library either: the call may need the very thread that
 /// the sink blocks. A default-constructed Logger writes nothing.
-class Logger {
+class TENURE_API Logger {
  public:
   using Sink = std::function<void(LogLevel, std::string_view line)>;
   using RecordSink = std::function<void(const LogRecord&)>;
@@ -96,6 +97,6 @@ class Logger {
 };
 
 /// How many lines all loggers of Logger::toStderr in this process have dropped. Any thread.
-[[nodiscard]] std::uint64_t linesDropped() noexcept;
+[[nodiscard]] TENURE_API std::uint64_t linesDropped() noexcept;
 
 }  // namespace tenure

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
@@ -25,11 +26,11 @@ enum class LeaseState {
   stopped,    ///< ended for good
 };
 
-[[nodiscard]] std::string_view toString(LeaseState state) noexcept;
-std::ostream& operator<<(std::ostream& out, LeaseState state);
+[[nodiscard]] TENURE_API std::string_view toString(LeaseState state) noexcept;
+TENURE_API std::ostream& operator<<(std::ostream& out, LeaseState state);
 
 /// What is known of the present term. `anchor` is the instant before the last acknowledged write was sent (I2).
-struct TermState {
+struct TENURE_API TermState {
   Instant anchor{};
   std::chrono::nanoseconds leadsFor{0};  ///< zero once the work was told to stop
   std::chrono::nanoseconds validFor{0};
@@ -56,11 +57,11 @@ enum class RevokeReason {
   fatal,             ///< the work threw an exception
 };
 
-[[nodiscard]] std::string_view toString(RevokeReason reason) noexcept;
-std::ostream& operator<<(std::ostream& out, RevokeReason reason);
+[[nodiscard]] TENURE_API std::string_view toString(RevokeReason reason) noexcept;
+TENURE_API std::ostream& operator<<(std::ostream& out, RevokeReason reason);
 
 /// A term that has ended.
-struct TermEnd {
+struct TENURE_API TermEnd {
   RevokeReason reason;
   std::string detail;  ///< a sentence for people
   FencingToken token;  ///< of the term
@@ -77,11 +78,11 @@ enum class ReleaseResult {
   shared,  ///< of a lock: another handle of the term still holds it
 };
 
-[[nodiscard]] std::string_view toString(ReleaseResult result) noexcept;
-std::ostream& operator<<(std::ostream& out, ReleaseResult result);
+[[nodiscard]] TENURE_API std::string_view toString(ReleaseResult result) noexcept;
+TENURE_API std::ostream& operator<<(std::ostream& out, ReleaseResult result);
 
 /// Who leads, as this candidate last saw it.
-struct LeaderInfo {
+struct TENURE_API LeaderInfo {
   /// The text in the record; nameOf() gives the part for people. In an election it may be an operator's pause, under
   /// which nobody leads: pauseIn() of <tenure/election/pause.hpp> tells who paused, and why.
   std::string holder;
@@ -97,7 +98,7 @@ struct LeaderInfo {
 };
 
 /// A record that is held, as a candidate saw it.
-struct HolderInfo {
+struct TENURE_API HolderInfo {
   std::string holder;  ///< the text in the record; nameOf() gives the part for people
   FencingToken token;
   std::chrono::milliseconds lease{0};        ///< as the record states it
@@ -108,7 +109,7 @@ struct HolderInfo {
 };
 
 /// A consistent picture of one candidate, for status displays.
-struct LeaseStatus {
+struct TENURE_API LeaseStatus {
   LeaseState state{LeaseState::idle};
   std::optional<LeaderInfo> leader{};          ///< as last seen
   std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet

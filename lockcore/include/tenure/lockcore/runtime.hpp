@@ -8,12 +8,13 @@
 #include <memory>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/export.hpp>
 
 namespace tenure {
 
 /// Tells the time. Separate from the scheduler, because the holder of a term may ask for the time after the scheduler
 /// and the loop below it are gone.
-class Clock {
+class TENURE_API Clock {
  public:
   virtual ~Clock() = default;
   /// Any thread.
@@ -21,11 +22,11 @@ class Clock {
 };
 
 /// readClock(), for as long as the process lives.
-[[nodiscard]] std::shared_ptr<const Clock> systemClock();
+[[nodiscard]] TENURE_API std::shared_ptr<const Clock> systemClock();
 
 /// Tasks of one scheduler never run at the same time and never inside the call of post(). User code never
 /// runs on it. Tasks must not block and must not throw.
-class Scheduler {
+class TENURE_API Scheduler {
  public:
   using Task = std::function<void()>;
   using TimerId = std::uint64_t;
@@ -55,7 +56,7 @@ class Scheduler {
 
 /// The process's renewal thread: one thread named `tenure-renewal` for any number of leases, started by the first
 /// caller and ended when the last reference is gone.
-[[nodiscard]] std::shared_ptr<Scheduler> sharedScheduler();
+[[nodiscard]] TENURE_API std::shared_ptr<Scheduler> sharedScheduler();
 
 /// Runs a task later on some thread, in no particular order: a thread pool, an io_context. It must not run the task
 /// inside the call, must not block (it is called on the renewal thread) and must run every task in the end. If it
@@ -63,7 +64,7 @@ class Scheduler {
 using Executor = std::function<void(std::function<void()>)>;
 
 /// A stream of 64 random bits at a time. Implementations need not be thread-safe; each user has its own.
-class RandomSource {
+class TENURE_API RandomSource {
  public:
   virtual ~RandomSource() = default;
   virtual std::uint64_t next() = 0;
@@ -73,7 +74,7 @@ class RandomSource {
 /// what they are given. With the defaults, or with one scheduler and one executor, any number of leases costs one
 /// renewal thread and as many callback threads as there are callbacks that block; the callbacks of each lease come in
 /// order. Give them one store object too.
-struct Runtime {
+struct TENURE_API Runtime {
   /// Renewal and all other library work. Null: one thread per process, which all share (sharedScheduler()).
   std::shared_ptr<Scheduler> scheduler{};
   /// Runs callbacks. Empty: threads of the library itself. If your executor has a single thread, onElected must not

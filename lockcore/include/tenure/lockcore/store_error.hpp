@@ -8,6 +8,8 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// What kind of trouble it is, which decides what the library does next.
@@ -19,11 +21,11 @@ enum class ErrorClass {
   corrupt,        ///< a record that is not understood; fails closed: never taken over
 };
 
-[[nodiscard]] std::string_view toString(ErrorClass errorClass) noexcept;
-std::ostream& operator<<(std::ostream& out, ErrorClass errorClass);
+[[nodiscard]] TENURE_API std::string_view toString(ErrorClass errorClass) noexcept;
+TENURE_API std::ostream& operator<<(std::ostream& out, ErrorClass errorClass);
 
 /// `message` says what was wrong, where (store, lease, file), and what to do. It never holds a secret.
-struct StoreError {
+struct TENURE_API StoreError {
   ErrorClass errorClass{ErrorClass::transient};
   std::string message;
   /// Waiting cannot mend it: what the options name is no lease store, or does not belong to this library (a network
@@ -37,10 +39,10 @@ struct StoreError {
 };
 
 /// Trouble that may pass by itself, so asking again soon is worth it; other trouble waits for people.
-[[nodiscard]] bool mayPass(const StoreError& error) noexcept;
+[[nodiscard]] TENURE_API bool mayPass(const StoreError& error) noexcept;
 
 /// Text for a log line, between what failed and the message: that it is tried again, or that somebody has to act.
-[[nodiscard]] std::string_view whatHappensNext(const StoreError& error) noexcept;
+[[nodiscard]] TENURE_API std::string_view whatHappensNext(const StoreError& error) noexcept;
 
 /// Makes `result<T, StoreError>::value()` throw std::runtime_error with the message.
 [[noreturn]] void throw_exception_from_error(const StoreError& error, const boost::source_location& where);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
@@ -18,13 +19,13 @@ class JsonClient;
 }
 
 /// Where transactions keep the tokens: one item for each lease, with the key `tenure-fence#<lease>`.
-struct DynamoDbGuard {
+struct TENURE_API DynamoDbGuard {
   std::string table{};
   std::string partitionKey{"key"};  ///< of type S
   std::string sortKey{};            ///< of type S; empty: the table has none
 };
 
-struct DynamoDbFenceOptions {
+struct TENURE_API DynamoDbFenceOptions {
   std::string region{};    ///< empty: as the SDKs find it
   std::string endpoint{};  ///< empty: as the SDKs find it
   std::string profile{};
@@ -36,7 +37,7 @@ struct DynamoDbFenceOptions {
 /// One write, in DynamoDB's own terms. `item`, `names` and `values` are JSON objects as in the service's API:
 /// {"id":{"S":"7"}}, {"#n":"name"}, {":v":{"N":"1"}}. Names that begin with #tenure and values that begin with :tenure
 /// are reserved for the fence.
-struct DynamoDbWrite {
+struct TENURE_API DynamoDbWrite {
   enum class Kind { put, update, erase };
 
   Kind kind{Kind::put};
@@ -64,7 +65,7 @@ enum class DynamoDbWritten {
 ///   lease conflict with each other (`transient`) when they meet.
 ///
 /// For one region only: a global table accepts writes in other regions without seeing these tokens. Blocks; any thread.
-class DynamoDbFence {
+class TENURE_API DynamoDbFence {
  public:
   /// Makes no request. Throws as aws::makeJsonClient does.
   explicit DynamoDbFence(DynamoDbFenceOptions options = {}, Logger logger = {});

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 namespace tenure {
@@ -26,7 +27,7 @@ concept TermOfALease = std::copy_constructible<Term> && requires(const Term& ter
 /// The term under which an adapter writes. It is made implicitly when a Leadership is handed to an adapter's call. It
 /// may also be made once and used for every write of the term, which saves some copies. Copyable. It may be used from
 /// any thread if the term that it was made from may.
-class FencedTerm {
+class TENURE_API FencedTerm {
  public:
   template <class Term>
   // A copy is not made by this one: TermOfALease asks whether its term is copied, and so would ask itself.
@@ -124,7 +125,7 @@ concept ReadableFence = requires(Writer& writer, const std::string& lease) {
 
 /// A table of yours that takes no writes of former leaders: the database refuses them by triggers, which
 /// postgresqlFenceSql and sqliteFenceSql write.
-struct FencedTable {
+struct TENURE_API FencedTable {
   std::string table;  ///< exists; one name, without a schema
   std::string lease;  ///< as in TermStamp
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 namespace tenure {
@@ -40,15 +41,15 @@ inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the r
 ///
 /// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, or if the table or schema is longer
 /// than the 63 bytes that PostgreSQL keeps of a name.
-[[nodiscard]] std::string postgresqlFenceSql(const FencedTable& fenced, std::string_view schema = "public");
+[[nodiscard]] TENURE_API std::string postgresqlFenceSql(const FencedTable& fenced, std::string_view schema = "public");
 
 /// Only the fence's table, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of
 /// the script above. PostgresqlFence::open runs it where the table is missing.
-[[nodiscard]] std::string postgresqlGuardTableSql(std::string_view schema);
+[[nodiscard]] TENURE_API std::string postgresqlGuardTableSql(std::string_view schema);
 
 /// SQL that makes the fence in this schema remember `memory`, however high the token is that it remembers now, in one
 /// transaction. For an operator, as FenceMemory says; run it as the fence's owner. Throws std::invalid_argument as
 /// above.
-[[nodiscard]] std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memory);
+[[nodiscard]] TENURE_API std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memory);
 
 }  // namespace tenure

@@ -9,11 +9,12 @@
 #include <string_view>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 namespace tenure {
 
-struct FencedFileOptions {
+struct TENURE_API FencedFileOptions {
   /// How long one call waits for other writers, in short steps with jitter. 0: it does not wait.
   std::chrono::milliseconds lockTimeout{1'000};
 };
@@ -44,7 +45,7 @@ struct FencedFileOptions {
 ///
 /// A process that is frozen inside a write holds the lock. Its successor gets transient trouble until the frozen
 /// process is woken or killed. One thread at a time; the processes that share a file need not know of each other.
-class FencedFile {
+class TENURE_API FencedFile {
  public:
   /// Creates `PATH.fence` and its lock where they are missing; an existing PATH becomes the accepted content. Refused
   /// on network file systems, because neither locks nor renames are reliable between machines there.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <tenure/adapters/fence_header.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
@@ -25,7 +26,7 @@ enum class WithoutToken {
   pass,          ///< all pass, with no guarantee: for the time in which the clients are changed to send tokens
 };
 
-struct HttpFenceOptions {
+struct TENURE_API HttpFenceOptions {
   /// The leases whose tokens are checked; a request names exactly one of them.
   std::vector<std::string> leases{};
   /// SQLite file for the highest tokens; created where it is missing. One process at a time.
@@ -44,10 +45,10 @@ struct HttpFenceOptions {
 };
 
 /// Every fault of the options, one sentence each.
-[[nodiscard]] std::vector<std::string> faultsOf(const HttpFenceOptions& options);
+[[nodiscard]] TENURE_API std::vector<std::string> faultsOf(const HttpFenceOptions& options);
 
 /// A request as the fence sees it. The texts are only read during the call.
-struct FencedRequest {
+struct TENURE_API FencedRequest {
   std::string_view method;
   std::string_view target;
   std::size_t tokenHeaders{0};     ///< the number of Fencing-Token lines
@@ -66,7 +67,7 @@ struct FencedRequest {
 ///      "lease":"billing","token":41,"highestSeen":42,"holder":"billing-2#..."}
 ///
 /// and its header Fencing-Token names the term that the fence has seen (httpFenceError takes it from there).
-struct HttpRefusal {
+struct TENURE_API HttpRefusal {
   int status{409};
   HeaderLines headers{};
   std::string body{};
@@ -74,7 +75,7 @@ struct HttpRefusal {
 
 /// Lets one request act. While a pass lives, no request of a later term passes. So drop it when the service has done
 /// (or has certainly given up) what the request asks for, and not before.
-class FencePass {
+class TENURE_API FencePass {
  public:
   class State;
   FencePass() noexcept;  ///< the pass of a request that needed none
@@ -100,7 +101,7 @@ using HttpVerdict = std::variant<FencePass, HttpRefusal>;
 /// write.
 ///
 /// Thread-safe. Passes may outlive the fence.
-class HttpFence {
+class TENURE_API HttpFence {
  public:
   /// Throws std::invalid_argument with all faults of the options. An error if the memory cannot be used.
   [[nodiscard]] static StoreResult<std::unique_ptr<HttpFence>> open(HttpFenceOptions options, Logger logger = {});
@@ -134,7 +135,7 @@ class HttpFence {
 
 /// For clients: the refusal in an answer, if the answer comes from a fence. `tokenHeader` is its header Fencing-Token,
 /// `type` its Content-Type. Empty if the answer comes from the service itself.
-[[nodiscard]] std::optional<FenceError> httpFenceError(const TermStamp& mine, int status, std::string_view type,
-                                                       std::string_view tokenHeader);
+[[nodiscard]] TENURE_API std::optional<FenceError> httpFenceError(const TermStamp& mine, int status,
+                                                                  std::string_view type, std::string_view tokenHeader);
 
 }  // namespace tenure

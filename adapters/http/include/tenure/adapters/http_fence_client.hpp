@@ -8,17 +8,18 @@
 
 #include <tenure/adapters/fence_header.hpp>
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 
 namespace tenure {
 
-struct HttpCall {
+struct TENURE_API HttpCall {
   std::string method{"POST"};
   std::string target{"/"};
   std::string body{};
 };
 
 /// What the client received. Of the headers it has only the two by which a refusal is recognised.
-struct HttpReply {
+struct TENURE_API HttpReply {
   int status{0};
   std::string contentType{};
   std::string fencingToken{};
@@ -27,7 +28,7 @@ struct HttpReply {
 
 /// Stamps requests, and tells a fence's refusal from the service's own answers. Satisfies FencedWriter, except that
 /// only the service decides what a request does and whether it does all of it.
-class HttpFenceClient {
+class TENURE_API HttpFenceClient {
  public:
   /// Sends the call with these headers in addition to its own. If there is no answer: transient trouble, with
   /// `mayBeWritten` unless nothing was sent.

@@ -7,13 +7,14 @@
 #include <string>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
 namespace tenure {
 
-struct PodLabelOptions {
+struct TENURE_API PodLabelOptions {
   /// Server, namespace and user, as for the store; `labels` and `watches` say nothing here. The user needs the verbs
   /// get, list and patch on pods in the namespace.
   KubernetesStoreOptions cluster{};
@@ -28,7 +29,7 @@ struct PodLabelOptions {
 };
 
 /// Every fault of the options, each with its field; those of the cluster with "cluster." before it. Nobody is asked.
-[[nodiscard]] OptionFaults faultsOf(const PodLabelOptions& options);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const PodLabelOptions& options);
 
 /// While this process leads, its pod has the label `tenure.dev/role=leader`, and no other pod of the selector has it.
 /// It is routing and no fence: a former leader may have the label for a moment, and connections that are open stay.
@@ -46,7 +47,7 @@ struct PodLabelOptions {
 ///
 /// Threads: one of its own, which does all the work; neither elections nor renewals wait for it. All functions may be
 /// called from any thread. In a forked child it does nothing.
-class PodLabel {
+class TENURE_API PodLabel {
  public:
   /// Throws std::invalid_argument for options with faults, std::runtime_error as makeKubernetesStore() does, and
   /// std::system_error if there is no thread to be had. Nobody is asked before the first call.

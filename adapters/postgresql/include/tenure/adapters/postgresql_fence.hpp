@@ -10,6 +10,7 @@
 #include <variant>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 struct pg_conn;    // libpq's PGconn
@@ -23,13 +24,13 @@ namespace tenure {
 enum class PostgresqlIsolation { sessionDefault, readCommitted, repeatableRead, serializable };
 
 /// The table of a PostgreSQL store that is in the same database as the data: the values of its PostgresqlStoreOptions.
-struct PostgresqlLeaseTable {
+struct TENURE_API PostgresqlLeaseTable {
   std::string schema{"public"};
   std::string table{"tenure_lease"};
   std::string sortKey{};  ///< LeaseKey::sortKey of the lease that writes; its name is TermStamp::lease
 };
 
-struct PostgresqlFenceOptions {
+struct TENURE_API PostgresqlFenceOptions {
   PostgresqlIsolation isolation{PostgresqlIsolation::sessionDefault};
   /// How long each statement of a write waits for locks of others (`lock_timeout`). 0: the session's setting.
   std::chrono::milliseconds lockTimeout{1'000};
@@ -46,7 +47,7 @@ struct PostgresqlFenceOptions {
 };
 
 /// The result of a statement; owns the PGresult. If a work returns it, its error is classified by SQLSTATE.
-class PostgresqlResult {
+class TENURE_API PostgresqlResult {
  public:
   explicit PostgresqlResult(pg_result* result) noexcept;
   [[nodiscard]] pg_result* get() const noexcept { return result_.get(); }
@@ -97,7 +98,7 @@ class PostgresqlResult {
 ///
 /// The connection belongs to the caller. It must outlive the fence, and only one thread at a time uses both. Nothing is
 /// prepared on it, so it may be reset (PQreset) between writes, and it may go through a transaction pooler.
-class PostgresqlFence {
+class TENURE_API PostgresqlFence {
  public:
   /// Creates the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema. The writer needs
   /// SELECT, INSERT and UPDATE on the table. With a `leaseTable`, that table must be there, and the writer needs SELECT

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 struct redisContext;
 
 namespace tenure {
 
-struct RedisFenceOptions {
+struct TENURE_API RedisFenceOptions {
   std::string prefix{"tenure:fence:"};  ///< of the keys that hold the tokens
   /// For a cluster: the text in braces that all keys of a write contain, as in `{account-7}:balance`. The token is then
   /// kept in the same hash slot. Different tags do not know each other's tokens. Empty: the key is prefix + lease.
@@ -30,7 +31,7 @@ struct RedisFenceOptions {
 /// One command, the name first: {"SET", "balance", "7"}. At most 4,000 words.
 using RedisCommand = std::vector<std::string>;
 
-struct RedisWrite {
+struct TENURE_API RedisWrite {
   std::vector<std::string> keys{};  ///< all keys of the commands, as a cluster wants to know them
   std::vector<RedisCommand> commands{};
 };
@@ -49,7 +50,7 @@ using RedisReplies = std::vector<std::optional<std::string>>;
 /// The connection belongs to the caller. It must outlive the fence, and only one thread at a time uses both. Set its
 /// time-out with redisSetTimeout, and ignore SIGPIPE: hiredis lets a broken connection raise it. After trouble with the
 /// connection, connect again and open another fence.
-class RedisFence {
+class TENURE_API RedisFence {
  public:
   /// Loads the script. Refuses (`misconfigured`) servers that delete keys when memory is short (maxmemory-policy
   /// allkeys-*): the token could be among these keys.

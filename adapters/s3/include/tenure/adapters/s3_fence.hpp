@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
@@ -18,7 +19,7 @@ namespace aws {
 class ObjectClient;
 }
 
-struct S3FenceOptions {
+struct TENURE_API S3FenceOptions {
   std::string bucket{};    ///< required
   std::string region{};    ///< empty: as the SDKs find it
   std::string endpoint{};  ///< empty: as the SDKs find it
@@ -40,7 +41,7 @@ enum class S3Form {
   pointer,    ///< the bytes as they are in an object of their own; the object at the key is the head, which names it
 };
 
-struct S3Put {
+struct TENURE_API S3Put {
   std::string key{};  ///< 1 to 1,024 bytes of UTF-8; 964 for a pointer
   std::string bytes{};
   S3Form form{S3Form::oneObject};
@@ -48,7 +49,7 @@ struct S3Put {
 };
 
 /// What was read: the bytes and the terms that belong to them, from one moment.
-struct S3Object {
+struct TENURE_API S3Object {
   std::string bytes{};
   std::vector<TermStamp> terms{};  ///< the highest seen of each lease
 };
@@ -70,7 +71,7 @@ struct S3Object {
 /// time of the read, the answer is StaleToken, whether or not the lost write was accepted before.
 ///
 /// Blocks; any thread.
-class S3Fence {
+class TENURE_API S3Fence {
  public:
   /// Makes no request. Throws std::invalid_argument if there is no bucket, and what aws::makeJsonClient throws.
   explicit S3Fence(S3FenceOptions options, Logger logger = {});

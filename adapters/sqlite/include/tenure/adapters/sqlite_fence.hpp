@@ -11,13 +11,14 @@
 #include <type_traits>
 
 #include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 struct sqlite3;
 
 namespace tenure {
 
-struct SqliteFenceOptions {
+struct TENURE_API SqliteFenceOptions {
   /// How long one call waits for other writers' locks, in short steps with jitter. 0: it does not wait. The connection
   /// should have no busy handler of its own: SQLite's handler would add its own wait to this one, and it starves
   /// writers.
@@ -40,7 +41,7 @@ struct SqliteFenceOptions {
 ///
 /// The connection belongs to the caller. It must outlive the fence, and only one thread at a time uses both. The
 /// database may be in any journal mode; its `synchronous` setting decides how durable a write is.
-class SqliteFence {
+class TENURE_API SqliteFence {
  public:
   /// Creates the table `tenure_fence_guard` in the main database if it is missing. Only outside of a transaction.
   [[nodiscard]] static FenceResult<SqliteFence> open(sqlite3* database, SqliteFenceOptions options = {});
@@ -112,6 +113,6 @@ class SqliteFence {
 /// keys (`ON DELETE CASCADE`) into other tables. Undo it with `DROP TRIGGER`; the names start with `tenure_fence_`.
 ///
 /// Throws std::invalid_argument if the table or the lease is empty, or a text is not UTF-8 or holds a NUL.
-[[nodiscard]] std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn = {});
+[[nodiscard]] TENURE_API std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn = {});
 
 }  // namespace tenure

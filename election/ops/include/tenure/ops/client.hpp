@@ -9,12 +9,13 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/ops/json.hpp>
 
 namespace tenure::ops {
 
 /// Why there is no answer, for people: what was wrong, where, and what to do.
-struct AskFault {
+struct TENURE_API AskFault {
   std::string message;
 };
 /// Makes `result<T, AskFault>::value()` throw std::runtime_error with the message.
@@ -22,12 +23,12 @@ struct AskFault {
 
 /// The body of the answer to `GET target`, which must have status 200, from the listener at this address
 /// (ListenerOptions::listen). At most 4 MiB, and at most for this time; blocks.
-[[nodiscard]] boost::system::result<std::string, AskFault> askListener(const std::string& listen,
-                                                                       const std::string& target,
-                                                                       std::chrono::milliseconds patience);
+[[nodiscard]] TENURE_API boost::system::result<std::string, AskFault> askListener(const std::string& listen,
+                                                                                  const std::string& target,
+                                                                                  std::chrono::milliseconds patience);
 
 /// Of one elector, what statusJson wrote and people want to see.
-struct ElectorSummary {
+struct TENURE_API ElectorSummary {
   std::string group{};
   std::string candidate{};
   std::string store{};
@@ -48,9 +49,11 @@ struct ElectorSummary {
 };
 
 /// What statusJson wrote. Keys that are not known are skipped.
-[[nodiscard]] boost::system::result<std::vector<ElectorSummary>, AskFault> parseStatus(const std::string& json);
+[[nodiscard]] TENURE_API boost::system::result<std::vector<ElectorSummary>, AskFault> parseStatus(
+    const std::string& json);
 
 /// What historyJson wrote. Keys that are not known are skipped.
-[[nodiscard]] boost::system::result<std::vector<GroupEvents>, AskFault> parseHistory(const std::string& json);
+[[nodiscard]] TENURE_API boost::system::result<std::vector<GroupEvents>, AskFault> parseHistory(
+    const std::string& json);
 
 }  // namespace tenure::ops

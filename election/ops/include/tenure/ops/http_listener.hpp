@@ -10,13 +10,14 @@
 
 #include <tenure/election/elector_view.hpp>
 #include <tenure/election/shards_view.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/ops/metrics.hpp>
 
 namespace tenure::ops {
 
-struct ListenerOptions {
+struct TENURE_API ListenerOptions {
   /// `127.0.0.1:9200`, `[::1]:9200`, `unix:/run/billing.sock` (absolute, at most 107 bytes). Port 0: the system
   /// chooses. Everybody who reaches the address may read everything, and there is no encryption. So an address that
   /// other machines reach, such as `0.0.0.0:9200`, is for networks that are trusted. What is shown has no secrets.
@@ -33,10 +34,10 @@ struct ListenerOptions {
 };
 
 /// Without a side effect. Empty: there is none.
-[[nodiscard]] OptionFaults faultsOf(const ListenerOptions& options);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const ListenerOptions& options);
 
 /// What is wrong with an address, in words, and what is allowed; empty: nothing. Whether it is free is not known.
-[[nodiscard]] std::string faultOfListen(const std::string& listen);
+[[nodiscard]] TENURE_API std::string faultOfListen(const std::string& listen);
 
 /// Serves on a thread of its own, `tenure-http`, until it is destroyed. docs/operations.md describes the paths. Answers
 /// are computed when they are written, and no answer waits for a lock of an elector, so each is true and comes in time
@@ -45,7 +46,7 @@ struct ListenerOptions {
 /// Its descriptors are not inherited by programs that the process executes. In a forked child it does nothing.
 ///
 /// Threads: any. Move-only; a moved-from listener may only be destroyed or assigned to.
-class HttpListener {
+class TENURE_API HttpListener {
  public:
   /// Listens when it returns. A fault's field is `listen` where the address cannot be used; its message says why, and
   /// what to do.

@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/ops/snapshot.hpp>
 
 namespace tenure::ops {
 
 /// One metric family, as it is described to the reader. docs/reference/metrics.md has the same table.
-struct Metric {
+struct TENURE_API Metric {
   std::string name;    ///< of the family; a counter's samples end in _total
   std::string type;    ///< gauge, counter, histogram, stateset, info
   std::string unit;    ///< empty: none
@@ -23,11 +24,11 @@ struct Metric {
 };
 
 /// All families that this library knows, in the order of the text.
-[[nodiscard]] const std::vector<Metric>& metrics();
+[[nodiscard]] TENURE_API const std::vector<Metric>& metrics();
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-struct MetricSample {
+struct TENURE_API MetricSample {
   std::string suffix{};  ///< after the family's name, such as `_total`
   MetricLabels labels{};
   double value{0};
@@ -35,7 +36,7 @@ struct MetricSample {
 
 /// A family with its samples: of something else than an elector. Its name may be one of metrics(), or the program's
 /// own, by the rules of OpenMetrics.
-struct MetricFamily {
+struct TENURE_API MetricFamily {
   Metric metric;
   std::vector<MetricSample> samples{};
 };
@@ -44,16 +45,17 @@ struct MetricFamily {
 using MetricSource = std::function<std::vector<MetricFamily>()>;
 
 /// The family of metrics() with this name, still without samples. The name must be one of them.
-[[nodiscard]] MetricFamily familyOf(std::string_view name);
+[[nodiscard]] TENURE_API MetricFamily familyOf(std::string_view name);
 
 inline constexpr std::string_view openMetricsType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// tenure_locks_held; give it `client.held().size()` of a LockClient.
-[[nodiscard]] MetricFamily heldLocks(std::size_t locks);
+[[nodiscard]] TENURE_API MetricFamily heldLocks(std::size_t locks);
 
 /// The exposition of these electors, which must be of different groups, and of what else the sources gave; families of
 /// one name are written as one. It ends with `# EOF`. Label values of the library are the names of groups, stores and
 /// jobs, and words of its own, so their number is bounded.
-[[nodiscard]] std::string openMetricsText(const std::vector<Snapshot>& electors, std::vector<MetricFamily> others = {});
+[[nodiscard]] TENURE_API std::string openMetricsText(const std::vector<Snapshot>& electors,
+                                                     std::vector<MetricFamily> others = {});
 
 }  // namespace tenure::ops

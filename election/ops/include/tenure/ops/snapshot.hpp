@@ -8,12 +8,13 @@
 #include <vector>
 
 #include <tenure/election/elector_view.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_counts.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure::ops {
 
-struct Snapshot {
+struct TENURE_API Snapshot {
   std::string group;
   std::string candidate;  ///< unique text, as in the record
   std::string store;
@@ -32,6 +33,6 @@ struct Snapshot {
 
 /// Takes a snapshot. Waits for no lock: if the status is being changed at this moment, it is tried again for some
 /// microseconds; then that of `last` is taken, which may be null.
-[[nodiscard]] Snapshot snapshotOf(const ElectorView& elector, const Snapshot* last = nullptr);
+[[nodiscard]] TENURE_API Snapshot snapshotOf(const ElectorView& elector, const Snapshot* last = nullptr);
 
 }  // namespace tenure::ops

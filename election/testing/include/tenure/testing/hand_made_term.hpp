@@ -6,11 +6,12 @@
 #include <string>
 
 #include <tenure/election/leadership.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::test {
 
-struct HandMadeTermOptions {
+struct TENURE_API HandMadeTermOptions {
   FencingToken token{1};
   std::string leaseName{"lease"};
   std::string holder{"candidate#1"};
@@ -25,7 +26,7 @@ struct HandMadeTermOptions {
 /// of an elector's term. Reports (progress, stale tokens, documents) go nowhere, as after the end of an elector.
 ///
 /// Threads: any; renew and the ends are calls of one thread at a time.
-class HandMadeTerm {
+class TENURE_API HandMadeTerm {
  public:
   explicit HandMadeTerm(HandMadeTermOptions options = {});
   ~HandMadeTerm();  ///< as lose()

@@ -6,11 +6,13 @@
 #include <functional>
 #include <mutex>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure::test {
 
 /// For Runtime::executor: `[executor](auto task) { executor->post(std::move(task)); }`. post() may be called from any
 /// thread.
-class ManualExecutor {
+class TENURE_API ManualExecutor {
  public:
   void post(std::function<void()> task);
   /// Runs all callbacks on this thread, including those that they post; returns how many.

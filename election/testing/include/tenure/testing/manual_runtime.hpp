@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/testing/manual_executor.hpp>
 #include <tenure/testing/manual_scheduler.hpp>
@@ -17,7 +18,7 @@ namespace tenure::test {
 /// For electors and lock clients in tests: no thread, no sleep, the same run each time. Give each of them a runtime(),
 /// and makeMemoryStore(clock) as the store. Nothing of them happens outside the calls below. All calls belong to the
 /// thread of the test.
-class ManualRuntime {
+class TENURE_API ManualRuntime {
  public:
   [[nodiscard]] Runtime runtime();
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::test {
@@ -21,7 +22,7 @@ namespace tenure::test {
 ///
 /// It enforces the contract of Scheduler: schedule() and cancel() from outside a task throw std::logic_error (cancel
 /// is noexcept, so the process ends there), and so does running tasks from inside a task.
-class ManualScheduler final : public Scheduler {
+class TENURE_API ManualScheduler final : public Scheduler {
  public:
   /// The clocks start at different values, so that code that confuses them is found.
   static constexpr Instant defaultStart{std::chrono::hours{1}, std::chrono::hours{2}, std::chrono::hours{3}};

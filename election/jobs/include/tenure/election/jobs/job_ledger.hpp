@@ -14,6 +14,7 @@
 #include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/election/leadership.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
@@ -25,10 +26,10 @@ enum class RunOutcome {
   stopped,  ///< it was asked to stop before it was done, because its copy gave up leadership
   lost,     ///< its copy crashed or lost leadership; nobody noted how the run ended
 };
-[[nodiscard]] std::string_view toString(RunOutcome outcome) noexcept;
+[[nodiscard]] TENURE_API std::string_view toString(RunOutcome outcome) noexcept;
 
 /// From one time to another, both included: all periods between them were begun or count as missed.
-struct PeriodSpan {
+struct TENURE_API PeriodSpan {
   std::chrono::sys_seconds from;
   std::chrono::sys_seconds to;
 
@@ -36,7 +37,7 @@ struct PeriodSpan {
 };
 
 /// The run that was begun last, until it succeeds or another one is begun.
-struct OpenRun {
+struct TENURE_API OpenRun {
   std::chrono::sys_seconds period;
   FencingToken token;  ///< the term that began it
   unsigned attempt{1};
@@ -48,7 +49,7 @@ struct OpenRun {
 };
 
 /// For people. Nothing is decided by it.
-struct PastRun {
+struct TENURE_API PastRun {
   std::chrono::sys_seconds period;
   FencingToken token;
   unsigned attempt{1};
@@ -62,7 +63,7 @@ struct PastRun {
 };
 
 /// What a ledger holds: for listings, and for its text.
-struct JobHistory {
+struct TENURE_API JobHistory {
   std::vector<PeriodSpan> begun;  ///< do not overlap; the one in which a period was begun last comes last
   std::optional<OpenRun> open;
   std::vector<PastRun> past;  ///< the latest is the last
@@ -71,7 +72,7 @@ struct JobHistory {
 };
 
 /// One run of a job, as its work sees it.
-struct JobRun {
+struct TENURE_API JobRun {
   std::string job;
   std::chrono::sys_seconds period;  ///< named by the instant at which it begins
   unsigned attempt{1};
@@ -111,7 +112,7 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 ///
 /// Its calls block, so none may be made on the scheduler. One thread at a time may use it. It is for a LeaderElector;
 /// in a sharded group, whose records have other data, no run begins.
-class JobLedger {
+class TENURE_API JobLedger {
  public:
   /// ErrorClass::corrupt: the record's data are not understood, or somebody else's; then the job must not run. Throws
   /// std::invalid_argument for a name or a policy with a fault. `clock`: empty: the system's.

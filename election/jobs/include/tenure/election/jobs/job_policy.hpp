@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 
 namespace tenure {
@@ -33,7 +34,7 @@ enum class Overlap {
   replace,
 };
 
-struct JobPolicy {
+struct TENURE_API JobPolicy {
   Guarantee guarantee{Guarantee::atMostOnce};
   Missed missed{Missed::once};
   /// For Missed::skip: how long after its occurrence a period may still begin. 1 s .. 366 d.
@@ -57,9 +58,9 @@ inline constexpr std::size_t mostJobs = 64;
 inline constexpr std::chrono::milliseconds longestBackoff = std::chrono::minutes{5};
 
 /// Every fault of the policy, also of what its guarantee does not use.
-[[nodiscard]] OptionFaults faultsOf(const JobPolicy& policy);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const JobPolicy& policy);
 
 /// The pause before this attempt; the first one (1) has none.
-[[nodiscard]] std::chrono::milliseconds pauseBefore(const JobPolicy& policy, unsigned attempt);
+[[nodiscard]] TENURE_API std::chrono::milliseconds pauseBefore(const JobPolicy& policy, unsigned attempt);
 
 }  // namespace tenure

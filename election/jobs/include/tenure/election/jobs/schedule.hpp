@@ -9,6 +9,7 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 
 namespace tenure {
@@ -17,7 +18,7 @@ class CronTimes;
 
 /// Divides time into periods. Each lasts from its occurrence to the next one, and is named by the instant at which it
 /// begins. Only `every` and `cron` make one. Cheap to copy; may be used by several threads at a time. Reads no clock.
-class Schedule {
+class TENURE_API Schedule {
  public:
   /// Periods of this length, which begin at its multiples since 1970-01-01T00:00Z. So hours begin at the full hour in
   /// UTC, 24 h at midnight in UTC, and 7 days on Thursdays. Whole seconds, 1 s .. 366 d. The fault's field is "every".

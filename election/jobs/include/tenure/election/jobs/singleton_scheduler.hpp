@@ -12,12 +12,13 @@
 #include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 
-struct ScheduledJob {
+struct TENURE_API ScheduledJob {
   std::string name;  ///< 1..64 bytes of UTF-8 without control characters; the same in all copies
   Schedule schedule;
   JobPolicy policy{};
@@ -29,14 +30,14 @@ struct ScheduledJob {
   std::function<void(const JobRun&)> work{};
 };
 
-struct JobStatus {
+struct TENURE_API JobStatus {
   std::string name;
   std::chrono::sys_seconds next;     ///< when the next period begins
   std::optional<OpenRun> running{};  ///< if this copy runs it now
   std::string trouble{};             ///< why no run begins, or why the last one has no end in the record; for people
 };
 
-struct SchedulerStatus {
+struct TENURE_API SchedulerStatus {
   ElectorStatus elector{};
   std::vector<JobStatus> jobs{};  ///< in the order in which they were given
 };
@@ -54,7 +55,7 @@ struct SchedulerStatus {
 /// own: it looks on the Runtime's scheduler, and works on its executor.
 ///
 /// Threads: every method may be called from any thread. In a forked child it does nothing, as LeaderElector.
-class SingletonScheduler {
+class TENURE_API SingletonScheduler {
  public:
   struct Options {
     WallClock wallClock{};  ///< empty: the system's

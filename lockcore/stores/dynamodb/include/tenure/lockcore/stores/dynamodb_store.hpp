@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
@@ -20,7 +21,7 @@ class JsonClient;
 }
 
 /// What ensureSchema creates if the table is missing. An existing table is never changed.
-struct DynamoDbTableOptions {
+struct TENURE_API DynamoDbTableOptions {
   bool create{true};  ///< false: a missing table is an error
   /// Set both or neither; neither: on demand.
   std::optional<unsigned> readCapacity{};  ///< 1 .. 40,000
@@ -31,7 +32,7 @@ struct DynamoDbTableOptions {
   friend bool operator==(const DynamoDbTableOptions&, const DynamoDbTableOptions&) = default;
 };
 
-struct DynamoDbStoreOptions {
+struct TENURE_API DynamoDbStoreOptions {
   std::string table{};              ///< 3 to 255 of a-z A-Z 0-9 _ - .
   std::string partitionKey{"key"};  ///< name of the attribute; type S
   std::string sortKey{};            ///< name of the attribute, type S; empty: the table has none, and leases with
@@ -52,17 +53,19 @@ struct DynamoDbStoreOptions {
 };
 
 /// Every fault of the options, such as of `table` and `tableOptions.tags`.
-[[nodiscard]] OptionFaults faultsOf(const DynamoDbStoreOptions& options);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const DynamoDbStoreOptions& options);
 
 /// Makes the store without a request; the first request is made at the first call. Faults of the environment (no
 /// credentials, no table, a table of another shape, a global table) are errors of each call. The table's shape is
 /// checked once, before the first write or by ensureSchema(); reads need no check. Only ensureSchema() creates a
 /// missing table. All candidates of a process should share one store object. Throws std::invalid_argument for invalid
 /// options.
-[[nodiscard]] std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options, Logger logger = {});
+[[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options,
+                                                                       Logger logger = {});
 
 /// The same over a client that the caller made: region, endpoint, profile and caFile are then set in the client.
-[[nodiscard]] std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options,
-                                                            std::shared_ptr<aws::JsonClient> client, Logger logger);
+[[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options,
+                                                                       std::shared_ptr<aws::JsonClient> client,
+                                                                       Logger logger);
 
 }  // namespace tenure

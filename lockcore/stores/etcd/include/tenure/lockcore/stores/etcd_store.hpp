@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
 
-struct EtcdStoreOptions {
+struct TENURE_API EtcdStoreOptions {
   /// The members' client URLs, `https://etcd1:2379`; all of one cluster, and all with TLS or none. Calls go to one of
   /// them, and to the next when it does not answer in time.
   std::vector<std::string> endpoints{"http://127.0.0.1:2379"};
@@ -27,10 +28,10 @@ struct EtcdStoreOptions {
 };
 
 /// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
-[[nodiscard]] OptionFaults faultsOf(const EtcdStoreOptions& options);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const EtcdStoreOptions& options);
 
 /// Makes the store without connecting. All candidates of a process should share one store object. Throws
 /// std::invalid_argument for options with faults, std::runtime_error if a certificate cannot be read.
-[[nodiscard]] std::shared_ptr<LeaseStore> makeEtcdStore(const EtcdStoreOptions& options, Logger logger = {});
+[[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeEtcdStore(const EtcdStoreOptions& options, Logger logger = {});
 
 }  // namespace tenure

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
@@ -19,7 +20,7 @@ namespace tenure {
 /// A lease is kept in the Lease object of its name, if that is an RFC 1123 name and there is no sort key. Else the
 /// object's name has the characters that are allowed, and ends in a hyphen and eight hex digits of a hash; the real
 /// name is in an annotation. A Lease with spec.strategy (coordinated leader election) is refused.
-struct KubernetesStoreOptions {
+struct TENURE_API KubernetesStoreOptions {
   /// `https://10.0.0.1:6443`, also with a path. Empty: that of the cluster in which the process runs.
   std::string server{};
   /// The namespace of the Leases. Candidates that compete must have the same. Empty: that of the pod.
@@ -51,12 +52,12 @@ struct KubernetesStoreOptions {
 };
 
 /// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
-[[nodiscard]] OptionFaults faultsOf(const KubernetesStoreOptions& options);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const KubernetesStoreOptions& options);
 
 /// Makes the store without connecting. All candidates of a process should share one store object: it has one watch.
 /// Throws std::invalid_argument for options with faults; std::runtime_error if a certificate cannot be read, or if the
 /// options leave to the pod what is not there (KUBERNETES_SERVICE_HOST, the files of the service account).
-[[nodiscard]] std::shared_ptr<LeaseStore> makeKubernetesStore(const KubernetesStoreOptions& options,
-                                                              Logger logger = {});
+[[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeKubernetesStore(const KubernetesStoreOptions& options,
+                                                                         Logger logger = {});
 
 }  // namespace tenure

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/runtime.hpp>
@@ -10,7 +11,7 @@
 namespace tenure {
 
 /// It has no options. The type stands for the store where a configuration may be of any store.
-struct MemoryStoreOptions {
+struct TENURE_API MemoryStoreOptions {
   friend bool operator==(const MemoryStoreOptions&, const MemoryStoreOptions&) = default;
 };
 
@@ -18,6 +19,6 @@ struct MemoryStoreOptions {
 
 /// All candidates that share the returned object compete with each other; other processes do not see it. Replies come
 /// on `scheduler` (null: sharedScheduler()). Thread-safe.
-[[nodiscard]] std::shared_ptr<LeaseStore> makeMemoryStore(std::shared_ptr<Scheduler> scheduler = nullptr);
+[[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeMemoryStore(std::shared_ptr<Scheduler> scheduler = nullptr);
 
 }  // namespace tenure

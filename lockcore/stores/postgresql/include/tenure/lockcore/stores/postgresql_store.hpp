@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
@@ -22,7 +23,7 @@ enum class PostgresqlCommit {
 
 /// Where the database is: a connection string, parts, or both; a part wins over the string. What neither says comes
 /// from libpq's environment variables (PGHOST, PGPASSFILE, ...) and its defaults.
-struct PostgresqlStoreOptions {
+struct TENURE_API PostgresqlStoreOptions {
   /// As libpq reads it: `host=db1,db2 dbname=jobs` or `postgresql://jobs@db1/jobs`. It may not contain a password:
   /// passwords come from a passfile, a service file or PGPASSWORD.
   std::string connection{};
@@ -52,15 +53,16 @@ struct PostgresqlStoreOptions {
 };
 
 /// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
-[[nodiscard]] OptionFaults faultsOf(const PostgresqlStoreOptions& options);
+[[nodiscard]] TENURE_API OptionFaults faultsOf(const PostgresqlStoreOptions& options);
 
 /// Makes the store without connecting. Connections are made at the first call, on a thread of the store's own, and
 /// again after any trouble. All candidates of a process should share one store object.
-[[nodiscard]] std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& options,
-                                                              Logger logger = {});
+[[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& options,
+                                                                         Logger logger = {});
 
 /// What a database administrator has to run where the program's role may not create the table: the table, its index and
 /// the grants for `role` (empty: a placeholder). Throws std::invalid_argument if no role can have that name.
-[[nodiscard]] std::string postgresqlSchemaSql(const PostgresqlStoreOptions& options, const std::string& role);
+[[nodiscard]] TENURE_API std::string postgresqlSchemaSql(const PostgresqlStoreOptions& options,
+                                                         const std::string& role);
 
 }  // namespace tenure
