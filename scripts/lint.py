@@ -258,6 +258,47 @@ def check_public_headers(tree, findings):
             findings.error("pragma-once", name, 1, "has no #pragma once")
 
 
+def namespace_declarations(code):
+    """(line, text, "{" or ";") of each declaration of a header that lies in no class and no function. The text is
+    without what is in parentheses or brackets."""
+    text, line, depth, within = "", 0, 0, 0  # within: braces of a class, of a body or of an initialiser
+    for number, blanked, _ in code:
+        if blanked.lstrip().startswith("#"):
+            continue
+        for letter in blanked + " ":
+            depth += (letter in "([") - (letter in ")]")
+            if depth or letter in ")]":
+                continue
+            if within:
+                within += (letter == "{") - (letter == "}")
+            elif letter not in "{};":
+                line = line if text.strip() else number
+                text += letter
+            elif letter == "{" and "=" in text and "operator" not in text:
+                within = 1  # an initialiser: the declaration goes on behind it
+            else:
+                if text.strip():
+                    yield line, text.strip(), letter
+                within = int(letter == "{" and not text.lstrip().startswith("namespace"))
+                text = ""
+
+
+def check_exports(tree, findings):
+    """What a public header declares is in the shared library's table of symbols."""
+    for name in tree.named(".hpp"):
+        if "/include/tenure/" not in name:
+            continue
+        for number, text, end in namespace_declarations(tree.code(name)):
+            nothing_linked = re.match(r"(?:namespace|template|using|enum|static_assert)\b", text)
+            if re.match(r"(?:class|struct)\b", text):
+                nothing_linked = end == ";"  # announced alone
+            elif re.search(r"\b(?:inline|constexpr|consteval)\b", text):
+                nothing_linked = True
+            if not nothing_linked and "TENURE_API" not in text:
+                findings.error("export", name, number, "has no TENURE_API: a shared library would hide it",
+                               tree.text[name].splitlines()[number - 1])
+
+
 def check_heavy_headers(tree, findings):
     seen = {heavy: set() for heavy in HEAVY}
     for name in cpp_files(tree):
@@ -312,7 +353,7 @@ def check_scripts(tree, findings):
                 findings.error("python", name, fault.lineno, fault.msg)
 
 
-CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers,
+CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers, check_exports,
           check_heavy_headers, check_text, check_scripts)
 
 

@@ -116,6 +116,19 @@ class Rules(unittest.TestCase):
         self.accepts("lockcore/include/tenure/lockcore/asio.hpp",
                      "#pragma once\n#include <boost/asio/any_io_executor.hpp>\n")
 
+    def test_export(self):
+        header = "lockcore/include/tenure/lockcore/a.hpp"
+        start = "#pragma once\nnamespace tenure {\n"
+        for code in ("class A {};", "struct A final : public B<int> {\n  int c() { return 1; }\n};", "int a();", "extern const int a;",
+                     "[[nodiscard]] std::string a(int b = {},\n    int c);", "[[noreturn]] void a(const B&) noexcept;"):
+            self.finds("export", header, f"{start}class B;\n{code}\n}}\n", 4)
+        self.accepts(header, start + "class TENURE_API A {\n  struct B {};\n  void b();\n  friend void c(A);\n};\n"
+                                     "[[nodiscard]] TENURE_API A a(\n    A b = {});\nenum class D { a };\nstruct E;\n"
+                                     "inline constexpr A f{A{1} << 3};\ninline int g() { return 1; }\nusing H = A;\n"
+                                     "template <class T>\nstruct I {\n  T t;\n};\n// class J {\n#define K int k();\n"
+                                     "[[nodiscard]] constexpr A operator+(A a, A b) noexcept { return {a + b}; }\n}\n")
+        self.accepts("lockcore/port/a.hpp", start + "class A {};\n}\n")
+
     def test_pragma_once(self):
         self.finds("pragma-once", "election/src/a.hpp", "int a();\n")
 

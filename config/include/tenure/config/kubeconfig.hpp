@@ -29,7 +29,7 @@ namespace tenure {
 
 /// The same for text that was read elsewhere; `file` is its name in messages, and relative paths start at its
 /// directory.
-[[nodiscard]] boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsFromText(
+[[nodiscard]] TENURE_API boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsFromText(
     std::string_view text, const std::filesystem::path& file, const std::string& context = {},
     KubernetesStoreOptions given = {});
 

@@ -40,7 +40,8 @@ using ConfigFaults = std::vector<ConfigFault>;
 [[nodiscard]] TENURE_API std::string toString(const ConfigFaults& faults);
 
 /// Makes `value()` throw std::runtime_error with all faults, one on each line.
-[[noreturn]] void throw_exception_from_error(const ConfigFaults& faults, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const ConfigFaults& faults,
+                                                        const boost::source_location& where);
 
 /// Gives the value of a variable for `${VAR}`; empty optional: not set.
 using VariableSource = std::function<std::optional<std::string>(const std::string& name)>;

@@ -77,7 +77,7 @@ struct TENURE_API FenceError {
 };
 
 /// Makes `result<T, FenceError>::value()` throw std::runtime_error with the message.
-[[noreturn]] void throw_exception_from_error(const FenceError& error, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const FenceError& error, const boost::source_location& where);
 
 template <class T>
 using FenceResult = boost::system::result<T, FenceError>;

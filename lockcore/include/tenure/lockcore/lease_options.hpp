@@ -26,7 +26,8 @@ struct TENURE_API OptionFault {
 using OptionFaults = std::vector<OptionFault>;
 
 /// Makes `result<T, OptionFaults>::value()` throw std::invalid_argument with all messages.
-[[noreturn]] void throw_exception_from_error(const OptionFaults& faults, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const OptionFaults& faults,
+                                                        const boost::source_location& where);
 
 inline constexpr std::chrono::milliseconds minLeaseDuration{100};
 inline constexpr std::chrono::milliseconds maxLeaseDuration = std::chrono::hours{24};

@@ -64,7 +64,7 @@ struct TENURE_API LockError {
 };
 
 /// Makes `result<T, LockError>::value()` throw std::runtime_error with the message.
-[[noreturn]] void throw_exception_from_error(const LockError& error, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const LockError& error, const boost::source_location& where);
 
 template <class T>
 using LockResult = boost::system::result<T, LockError>;

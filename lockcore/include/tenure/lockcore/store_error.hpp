@@ -45,7 +45,7 @@ struct TENURE_API StoreError {
 [[nodiscard]] TENURE_API std::string_view whatHappensNext(const StoreError& error) noexcept;
 
 /// Makes `result<T, StoreError>::value()` throw std::runtime_error with the message.
-[[noreturn]] void throw_exception_from_error(const StoreError& error, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const StoreError& error, const boost::source_location& where);
 
 template <class T>
 using StoreResult = boost::system::result<T, StoreError>;
