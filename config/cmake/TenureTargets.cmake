@@ -125,6 +125,28 @@ function(tenure_mutable target)
   endif()
 endfunction()
 
+# What a shared library offers (TENURE_API), and under which version.
+function(tenure_exports target)
+  if(NOT BUILD_SHARED_LIBS OR TENURE_MUTATE)
+    return()
+  endif()
+  set(local "")
+  if(NOT TENURE_BUILD_TESTS AND NOT TENURE_BUILD_BENCH)  # these look inside the libraries, so with them everything is shown
+    set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    # A class in another one is shown as that one is. Templates of std and Asio stay visible: their static data must be one
+    # for the process, and the threads of one library may wait in the code of another.
+    set(local "local: extern \"C++\" { tenure::*::Impl::*; };")
+  endif()
+  # Every symbol has the version of the interface, so two versions in one process do not take each other's. This stands in the
+  # place of an inline namespace: it is one flag at one place, and mangled names and error messages stay short. Static
+  # libraries have no such versions. For them there is the check of the package's version (tenureConfigVersion.cmake).
+  set(script "${PROJECT_BINARY_DIR}/generated/symbols.map")
+  file(CONFIGURE OUTPUT "${script}" @ONLY
+    CONTENT "TENURE_@PROJECT_VERSION_MAJOR@.@PROJECT_VERSION_MINOR@ { global: *; @local@ };\n")
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${script}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
+endfunction()
+
 function(tenure_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   set(target tenure_${name})
@@ -135,6 +157,7 @@ function(tenure_library name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name}
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})  # before 1.0 a minor version may change the interface
+  tenure_exports(${target})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/*.hpp")
   if(headers)
     target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include" FILES ${headers})

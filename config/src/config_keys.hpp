@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 struct ConfigKey {
@@ -27,7 +29,7 @@ struct ConfigKey {
 
 /// A short commented file to start from (`tenure init`), with a store of this type; of a type that this build does not
 /// have, and without one: one machine, SQLite. It is a valid file.
-[[nodiscard]] std::string sampleGroupYaml(std::string_view storeType = {});
+[[nodiscard]] TENURE_API std::string sampleGroupYaml(std::string_view storeType = {});
 
 /// The table of all keys for docs/reference/configuration.md, in Markdown.
 [[nodiscard]] std::string configKeysMarkdown();

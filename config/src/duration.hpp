@@ -8,6 +8,8 @@
 #include <boost/assert/source_location.hpp>
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// What is wrong with the text of one value, as a sentence without its end.
@@ -18,7 +20,7 @@ struct ValueFault {
 };
 
 /// Makes `value()` throw std::invalid_argument with the message.
-[[noreturn]] void throw_exception_from_error(const ValueFault& fault, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const ValueFault& fault, const boost::source_location& where);
 
 /// Nobody means more than that.
 inline constexpr std::chrono::milliseconds longestDuration = std::chrono::hours{10'000};
@@ -26,9 +28,10 @@ inline constexpr std::chrono::milliseconds longestDuration = std::chrono::hours{
 /// Reads a duration: numbers with the units h, m, s and ms, from large to small, each unit at most once, no spaces
 /// (`1h30m`, `250ms`). A number may have a decimal fraction if it makes whole milliseconds (`1.5s`). Refused are a
 /// number without a unit (also 0), signs, and anything finer than a millisecond. At most longestDuration.
-[[nodiscard]] boost::system::result<std::chrono::milliseconds, ValueFault> parseDuration(std::string_view text);
+[[nodiscard]] TENURE_API boost::system::result<std::chrono::milliseconds, ValueFault> parseDuration(
+    std::string_view text);
 
 /// The shortest exact spelling that parseDuration reads back: 90 s is `1m30s`, 1500 ms is `1500ms`. Not negative.
-[[nodiscard]] std::string durationText(std::chrono::milliseconds value);
+[[nodiscard]] TENURE_API std::string durationText(std::chrono::milliseconds value);
 
 }  // namespace tenure

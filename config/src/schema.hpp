@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
+
 #include "key_spec.hpp"
 
 namespace tenure::config {
@@ -23,13 +25,13 @@ struct SectionSpec {
 
 /// The path of the key for a fault's field: "lease.stop_margin" for "lease.stopMargin", "jobs.nightly.late_by" for
 /// "jobs.nightly.lateBy". Without a key: the field.
-[[nodiscard]] std::string keyOf(const std::string& field);
+[[nodiscard]] TENURE_API std::string keyOf(const std::string& field);
 
 /// "lease" of "lease.heartbeat", "jobs.*" of "jobs.*.schedule"; empty for a key of the top level.
 [[nodiscard]] std::string sectionOf(std::string_view path);
 /// "jobs" of "jobs.*.schedule": the key of the top level.
 [[nodiscard]] std::string topOf(std::string_view path);
 /// "heartbeat" of "lease.heartbeat".
-[[nodiscard]] std::string nameIn(std::string_view path);
+[[nodiscard]] TENURE_API std::string nameIn(std::string_view path);
 
 }  // namespace tenure::config

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
+
 #include "key_spec.hpp"
 
 namespace tenure::config {
@@ -32,13 +34,13 @@ struct StoreType {
 };
 
 /// Of the stores that this build has, in the order of StoreConfig.
-[[nodiscard]] const std::vector<StoreType>& storeTypes();
+[[nodiscard]] TENURE_API const std::vector<StoreType>& storeTypes();
 
 /// Why `name` is no store of this build, although it is one of the library; empty: it is none of the library's either.
-[[nodiscard]] std::string whyWithout(std::string_view name);
+[[nodiscard]] TENURE_API std::string whyWithout(std::string_view name);
 
 /// The row for the alternative that `store` holds.
-[[nodiscard]] const StoreType& typeOf(const StoreConfig& store);
+[[nodiscard]] TENURE_API const StoreType& typeOf(const StoreConfig& store);
 
 /// The row of the store with these options. Each file under stores/ has one.
 template <typename Options>

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_store.hpp>
@@ -35,7 +36,7 @@ struct DocumentAnswer {
 /// One for each elector that has led. Each write is the elector's next renewal, at once, or a part of its release. So
 /// it is conditioned on the term's own versions of the record: no write of another term, or of another process, is lost
 /// by it. At most one write is under way; what is asked for meanwhile goes together with the next one. Thread-safe.
-class DocumentWrites : public std::enable_shared_from_this<DocumentWrites> {
+class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWrites> {
  public:
   /// Gets the document as it is in the record, with the changes that were asked for before it, and returns the new one,
   /// or why it changes nothing. Called on the scheduler, with no lock held: it must return at once. If it throws, that

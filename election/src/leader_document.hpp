@@ -7,6 +7,7 @@
 
 #include <boost/json/fwd.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 
 #include "lockcore/lease/lease_machine.hpp"
@@ -26,13 +27,13 @@ inline constexpr std::size_t maxLeaderDocumentBytes = 264 * 1024;
 [[nodiscard]] bool isLeaderAddress(std::string_view text) noexcept;
 
 /// What the leader of this term states in its record's data. A part that no leader could state counts as not stated.
-[[nodiscard]] LeaderStatement statementIn(const std::string& data, FencingToken term);
+[[nodiscard]] TENURE_API LeaderStatement statementIn(const std::string& data, FencingToken term);
 
 /// The same data with this statement in place of any other. Empty: they are somebody else's.
 [[nodiscard]] std::optional<std::string> withStatement(const std::string& data, FencingToken term,
                                                        const LeaderStatement& statement);
 
 /// The document's members, for the parts that have one there. Empty: the data are somebody else's.
-[[nodiscard]] std::optional<boost::json::object> membersOfDocument(const std::string& data);
+[[nodiscard]] TENURE_API std::optional<boost::json::object> membersOfDocument(const std::string& data);
 
 }  // namespace tenure

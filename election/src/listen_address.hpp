@@ -7,6 +7,8 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 struct ListenAddress {
@@ -21,12 +23,12 @@ struct AddressFault {
   std::string message;
 };
 
-[[nodiscard]] boost::system::result<ListenAddress, AddressFault> parseListen(const std::string& text);
+[[nodiscard]] TENURE_API boost::system::result<ListenAddress, AddressFault> parseListen(const std::string& text);
 
 /// `127.0.0.1:9200`, `[::1]:9200`, `unix:/run/x.sock`.
-[[nodiscard]] std::string toString(const ListenAddress& address);
+[[nodiscard]] TENURE_API std::string toString(const ListenAddress& address);
 
 /// Whether only this machine reaches it.
-[[nodiscard]] bool isLocal(const ListenAddress& address);
+[[nodiscard]] TENURE_API bool isLocal(const ListenAddress& address);
 
 }  // namespace tenure

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "json_client.hpp"
@@ -43,6 +44,6 @@ struct JsonClientOptions {
 /// file of trusted certificates is not usable. That file is read once, in this call. There is one exception: the
 /// profiles, which may name it, cannot be read yet. Then it is read later, together with them, and a fault of it is the
 /// error of each call.
-[[nodiscard]] std::shared_ptr<JsonClient> makeJsonClient(JsonClientOptions options, Logger logger = {});
+[[nodiscard]] TENURE_API std::shared_ptr<JsonClient> makeJsonClient(JsonClientOptions options, Logger logger = {});
 
 }  // namespace tenure::aws

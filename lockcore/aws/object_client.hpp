@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "json_client.hpp"
@@ -45,7 +46,7 @@ enum class Addressing {
 };
 
 /// `options.service` and `options.contentType` are ignored. Makes no request, and throws, as makeJsonClient does.
-[[nodiscard]] std::shared_ptr<ObjectClient> makeObjectClient(JsonClientOptions options, Addressing addressing = {},
-                                                             Logger logger = {});
+[[nodiscard]] TENURE_API std::shared_ptr<ObjectClient> makeObjectClient(JsonClientOptions options,
+                                                                        Addressing addressing = {}, Logger logger = {});
 
 }  // namespace tenure::aws

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "endpoint.hpp"
@@ -37,7 +38,7 @@ struct Target {
   const JsonSigner signer;
 };
 
-class ServiceAccess {
+class TENURE_API ServiceAccess {
  public:
   /// Throws as makeJsonClient() does.
   ServiceAccess(JsonClientOptions options, ClientParts parts, Logger logger);
@@ -68,6 +69,7 @@ class ServiceAccess {
 };
 
 /// makeJsonClient() with parts that the caller supplies.
-[[nodiscard]] std::shared_ptr<JsonClient> makeJsonClient(JsonClientOptions options, ClientParts parts, Logger logger);
+[[nodiscard]] TENURE_API std::shared_ptr<JsonClient> makeJsonClient(JsonClientOptions options, ClientParts parts,
+                                                                    Logger logger);
 
 }  // namespace tenure::aws

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "ini_file.hpp"
@@ -16,7 +17,7 @@ namespace tenure::aws {
 
 /// Everything that the search for credentials takes from its process, so that tests can replace it. The variables are a
 /// copy, so setenv() in other threads does not affect it.
-struct AwsEnvironment {
+struct TENURE_API AwsEnvironment {
   std::map<std::string, std::string> variables{};
   /// Milliseconds since 1970; only for signatures and for the lifetime of credentials.
   std::function<std::int64_t()> wallClockMillis{};

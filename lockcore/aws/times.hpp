@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure::aws {
 
 /// `20150830T123600Z`; its first eight characters are the day.
@@ -15,6 +17,6 @@ namespace tenure::aws {
 [[nodiscard]] std::optional<std::chrono::seconds> parseIsoTime(std::string_view text);
 
 /// The Date header of HTTP: `Sun, 30 Aug 2015 12:36:00 GMT`. Its two obsolete forms are not read.
-[[nodiscard]] std::optional<std::chrono::seconds> parseHttpDate(std::string_view text);
+[[nodiscard]] TENURE_API std::optional<std::chrono::seconds> parseHttpDate(std::string_view text);
 
 }  // namespace tenure::aws

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
@@ -17,7 +18,7 @@
 namespace tenure {
 
 /// Constant.
-struct CandidateContext {
+struct TENURE_API CandidateContext {
   std::shared_ptr<LeaseStore> store;
   std::weak_ptr<Scheduler> scheduler;  ///< only its own tasks may lock it: elsewhere its loop may be gone
   std::shared_ptr<const Clock> clock;

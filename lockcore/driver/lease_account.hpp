@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_counts.hpp>
 
 #include "event_ring.hpp"
@@ -20,7 +21,7 @@ namespace tenure {
 
 /// One writer: the driver that it was given to. Reading and writing wait for nobody. So a reader gets numbers of
 /// slightly different moments, each of them right.
-class LeaseAccount {
+class TENURE_API LeaseAccount {
  public:
   // The writer.
   void sent(Attempt attempt, WriteRequest::Purpose purpose, const Instant& now) noexcept;

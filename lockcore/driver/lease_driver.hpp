@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/outcomes.hpp>
@@ -23,7 +24,7 @@ using LeaseNotice = std::variant<action::Elected, action::Renewed, action::Recor
 
 /// Drives one LeaseMachine: reads the clock, keeps the one timer, calls the store, publishes the term. All methods may
 /// be called from any thread and return at once. The machine itself is used only on the scheduler.
-class LeaseDriver {
+class TENURE_API LeaseDriver {
  public:
   struct Options {
     MachineOptions machine;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
@@ -39,7 +40,7 @@ class TermSlots {
 /// One writer (the driver), any number of readers. Readers never wait for the writer: it fills the slot that is not
 /// published, and then publishes that slot. A reader that was paused over two publications notices this and reads
 /// again. The cell holds no pointers, so it may be in memory that processes share.
-class TermCell {
+class TENURE_API TermCell {
  public:
   TermCell() noexcept;
   TermCell(const TermCell&) = delete;

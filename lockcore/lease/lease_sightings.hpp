@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
@@ -29,7 +30,7 @@ struct LeaseSighting {
 /// matter how fresh an answer is: a stale one can only make a later conditional write fail.
 ///
 /// Not thread-safe: one owner calls it serially, with `now` never going back on any of its clocks.
-class LeaseSightings {
+class TENURE_API LeaseSightings {
  public:
   LeaseSightings();
   ~LeaseSightings();

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
@@ -36,30 +37,30 @@ struct LivenessFilePlace {
 inline constexpr std::string_view livenessFilePrefix = "beacon-";
 
 /// 32 lower-case hex digits: no other text may become part of a path.
-[[nodiscard]] bool isLivenessFileId(std::string_view text) noexcept;
+[[nodiscard]] TENURE_API bool isLivenessFileId(std::string_view text) noexcept;
 
-[[nodiscard]] std::string livenessFilePath(const std::string& directory, std::string_view id);
+[[nodiscard]] TENURE_API std::string livenessFilePath(const std::string& directory, std::string_view id);
 
 /// Opens a liveness file of another process for reading. It is never opened for writing, so that closing it wakes
 /// nobody that waits for its end; never through a link; and never in a way that blocks on a pipe. Empty, with errno
 /// set, unless it is a regular file: ELOOP is a link, EINVAL something else.
-[[nodiscard]] UniqueFd openLivenessFileToLook(const std::string& path) noexcept;
+[[nodiscard]] TENURE_API UniqueFd openLivenessFileToLook(const std::string& path) noexcept;
 
 /// The state of the lock, which shows whether a process still holds a liveness file. The test takes a shared lock, so
 /// that several processes that test at once do not take each other for the holder, and releases it at once.
 enum class LockState { held, free };
-[[nodiscard]] LockState probeLivenessFile(const UniqueFd& livenessFile) noexcept;
+[[nodiscard]] TENURE_API LockState probeLivenessFile(const UniqueFd& livenessFile) noexcept;
 
 /// What the file says about its process: the longest lease that the process may hold; 0: it never held one. Empty if
 /// the file does not say it: an older release wrote no such line. `systemErrno` is set if the file cannot be read.
-[[nodiscard]] std::optional<std::chrono::milliseconds> statedLease(const UniqueFd& livenessFile,
-                                                                   int& systemErrno) noexcept;
+[[nodiscard]] TENURE_API std::optional<std::chrono::milliseconds> statedLease(const UniqueFd& livenessFile,
+                                                                              int& systemErrno) noexcept;
 
 /// Removes unlocked liveness files to which no record refers, and what is left of unfinished ones. (If the record of
 /// another lease refers to the same dead process, its candidates still need the file as proof.) Never touches what a
 /// living process locks. A file that cannot be checked is left for the next time.
-void removeDeadLivenessFiles(const std::string& directory,
-                             const std::function<bool(const std::string& id)>& isReferredTo);
+TENURE_API void removeDeadLivenessFiles(const std::string& directory,
+                                        const std::function<bool(const std::string& id)>& isReferredTo);
 
 /// The candidate and the lease of one term.
 struct TermName {
@@ -70,7 +71,7 @@ struct TermName {
 };
 
 /// The one liveness file of a store, created when it is first needed. Thread-safe.
-class OwnLivenessFile {
+class TENURE_API OwnLivenessFile {
  public:
   explicit OwnLivenessFile(LivenessFilePlace place);
   /// Removes the file and unlocks it, unless there are open terms: their work may still be running, so the lock stays

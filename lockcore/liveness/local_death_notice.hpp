@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "liveness_file.hpp"
@@ -12,7 +13,7 @@
 namespace tenure::liveness {
 
 /// Thread-safe. Only livenessFile() blocks, for some file operations at its first call.
-class LocalDeathNotice final : public DeathNotice {
+class TENURE_API LocalDeathNotice final : public DeathNotice {
  public:
   /// `watches` must outlive it.
   LocalDeathNotice(LivenessFilePlace place, WatchThread& watches);

@@ -11,6 +11,8 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 #include "alarm_queue.hpp"
 #include "ip_address.hpp"
 
@@ -25,10 +27,10 @@ using LookupResult = boost::system::result<Addresses, std::string>;
 using Lookup = std::function<LookupResult(const std::string& host)>;
 
 /// getaddrinfo().
-[[nodiscard]] LookupResult systemLookup(const std::string& host);
+[[nodiscard]] TENURE_API LookupResult systemLookup(const std::string& host);
 
 /// Belongs to the client's thread. At most one lookup of a name runs at a time.
-class AddressBook {
+class TENURE_API AddressBook {
  public:
   using Found = std::function<void(const LookupResult&)>;
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::net {
@@ -15,7 +16,7 @@ class AlarmQueue;
 
 /// Something that happens at one moment, once. It clears itself when it is destroyed, which must happen before the
 /// queue's destruction.
-class Alarm {
+class TENURE_API Alarm {
  public:
   virtual ~Alarm();
   Alarm(const Alarm&) = delete;
@@ -37,7 +38,7 @@ class Alarm {
 /// Belongs to the scheduler's thread. The timer is armed for the first deadline. It stays armed when that deadline is
 /// cleared or a later one is set, so calls that end in time cost no system call. A wake-up that finds nothing due arms
 /// the timer again.
-class AlarmQueue {
+class TENURE_API AlarmQueue {
  public:
   explicit AlarmQueue(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
   ~AlarmQueue() = default;

@@ -13,6 +13,8 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure::net {
 
 /// Where connections go. Two origins never share one.
@@ -25,7 +27,7 @@ struct Origin {
 };
 
 /// `https://host:port`, for people.
-[[nodiscard]] std::string toString(const Origin& origin);
+[[nodiscard]] TENURE_API std::string toString(const Origin& origin);
 
 /// An origin, and the path and query after it (at least "/").
 struct Url {
@@ -39,10 +41,10 @@ struct Url {
 struct UrlFault {
   std::string message;
 };
-[[noreturn]] void throw_exception_from_error(const UrlFault& fault, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const UrlFault& fault, const boost::source_location& where);
 
 /// Only `http://` and `https://`, no user name, no fragment; IPv6 addresses in brackets.
-[[nodiscard]] boost::system::result<Url, UrlFault> parseUrl(std::string_view text);
+[[nodiscard]] TENURE_API boost::system::result<Url, UrlFault> parseUrl(std::string_view text);
 
 struct HttpHeader {
   std::string name;
@@ -62,7 +64,7 @@ struct HttpRequest {
   std::size_t maxReply{0};  ///< bytes of the reply, where fewer than the client's `maxReply` are enough; 0: that one
 };
 
-struct HttpResponse {
+struct TENURE_API HttpResponse {
   int status{0};
   std::vector<HttpHeader> headers{};
   std::string body{};
@@ -92,7 +94,7 @@ struct HttpError {
   /// request.
   std::string message{};
 };
-[[noreturn]] void throw_exception_from_error(const HttpError& error, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const HttpError& error, const boost::source_location& where);
 
 using HttpOutcome = boost::system::result<HttpResponse, HttpError>;
 using HttpHandler = std::function<void(HttpOutcome)>;
@@ -102,7 +104,7 @@ using HttpHandler = std::function<void(HttpOutcome)>;
 /// addresses, CIDR blocks, `*`, separated by commas, each with an optional port. A name matches itself and everything
 /// below it; a suffix matches only what is below it. The connection to a proxy has no TLS (`http://`). If a proxy's URL
 /// is wrong, calls fail with `connect`; they do not bypass the proxy.
-struct ProxySettings {
+struct TENURE_API ProxySettings {
   std::string https{};  ///< a URL with an optional user:password@; empty: none
   std::string http{};
   std::vector<std::string> none{};
@@ -175,7 +177,7 @@ struct HttpClientOptions {
 /// - Once a stream's handle is destroyed, none of its handlers is running or will be called, unless a handler itself
 ///   destroys it. Else onEnd is called exactly once; if the client is destroyed first, with `cancelled`.
 /// - TLS 1.2 or later is used and the host's name is verified; neither can be switched off. Redirects are not followed.
-class HttpClient {
+class TENURE_API HttpClient {
  public:
   /// Throws std::runtime_error if `caFile` cannot be read or holds no certificate, or if the client's certificate and
   /// key cannot be used: a file that is missing or no PEM, a key that is encrypted or belongs to another certificate.

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure::net {
 
 struct IpAddress {
@@ -18,14 +20,14 @@ struct IpAddress {
 };
 
 /// Parses the dotted or colon form, without brackets. Empty if the text is a name or anything else.
-[[nodiscard]] std::optional<IpAddress> parseIpAddress(const std::string& text);
+[[nodiscard]] TENURE_API std::optional<IpAddress> parseIpAddress(const std::string& text);
 
-[[nodiscard]] std::string toString(const IpAddress& address);
+[[nodiscard]] TENURE_API std::string toString(const IpAddress& address);
 
 /// `10.0.0.1:443`, `[::1]:443`.
-[[nodiscard]] std::string withPort(const IpAddress& address, std::uint16_t port);
+[[nodiscard]] TENURE_API std::string withPort(const IpAddress& address, std::uint16_t port);
 
 /// Whether the first `prefix` bits are equal. Addresses of different families never match.
-[[nodiscard]] bool inBlock(const IpAddress& address, const IpAddress& block, unsigned prefix) noexcept;
+[[nodiscard]] TENURE_API bool inBlock(const IpAddress& address, const IpAddress& block, unsigned prefix) noexcept;
 
 }  // namespace tenure::net

@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure::net {
 
 /// Such as `3.40.1`.
-[[nodiscard]] std::string libraryVersion();
+[[nodiscard]] TENURE_API std::string libraryVersion();
 
 }  // namespace tenure::net

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
+
 #include "transport.hpp"
 
 namespace tenure::net {
@@ -14,7 +16,7 @@ namespace tenure::net {
 /// closing a connection then, and would use what the clean-up has freed. The system takes the memory back. No effect if
 /// the program itself has initialised OpenSSL before, without OPENSSL_INIT_NO_ATEXIT. Such a program should destroy all
 /// objects of tenure before main() returns, and not in a callback.
-void leaveOpenSslAtExit() noexcept;
+TENURE_API void leaveOpenSslAtExit() noexcept;
 
 /// One TLS connection. Every call appends to `out` what is to be sent.
 class TlsSession {

@@ -6,12 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// Empty if a key or value is not UTF-8: JSON cannot hold it.
-[[nodiscard]] std::optional<std::string> attributesToJson(const std::map<std::string, std::string>& attributes);
+[[nodiscard]] TENURE_API std::optional<std::string> attributesToJson(
+    const std::map<std::string, std::string>& attributes);
 
 /// Empty if the text is anything but one object whose values are strings. Of equal keys the last one counts.
-[[nodiscard]] std::optional<std::map<std::string, std::string>> attributesFromJson(std::string_view text);
+[[nodiscard]] TENURE_API std::optional<std::map<std::string, std::string>> attributesFromJson(std::string_view text);
 
 }  // namespace tenure

@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// Empty if the system has no name or does not tell it.
-[[nodiscard]] std::optional<std::string> hostName();
+[[nodiscard]] TENURE_API std::optional<std::string> hostName();
 
 }  // namespace tenure

@@ -6,21 +6,23 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// `text` in quotes, escaped as RFC 8259 asks. The text must be UTF-8 (the store checks that where texts come in).
-void appendQuoted(std::string& out, std::string_view text);
+TENURE_API void appendQuoted(std::string& out, std::string_view text);
 
 /// A JSON string with its quotes, of a text that somebody else wrote: bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] std::string jsonString(std::string_view text);
+[[nodiscard]] TENURE_API std::string jsonString(std::string_view text);
 /// The same; an empty text is null.
-[[nodiscard]] std::string jsonStringOrNull(std::string_view text);
+[[nodiscard]] TENURE_API std::string jsonStringOrNull(std::string_view text);
 
-void appendInteger(std::string& out, std::int64_t value);
+TENURE_API void appendInteger(std::string& out, std::int64_t value);
 
 /// RFC 4648, with padding.
-void appendBase64(std::string& out, std::string_view bytes);
+TENURE_API void appendBase64(std::string& out, std::string_view bytes);
 /// Empty for anything that is not base64 with its padding.
-[[nodiscard]] std::optional<std::string> bytesFromBase64(std::string_view text);
+[[nodiscard]] TENURE_API std::optional<std::string> bytesFromBase64(std::string_view text);
 
 }  // namespace tenure

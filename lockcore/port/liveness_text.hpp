@@ -5,14 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 
 /// `device inode bootId id`
-[[nodiscard]] std::string livenessText(const LivenessFile& file);
+[[nodiscard]] TENURE_API std::string livenessText(const LivenessFile& file);
 
 /// Empty for anything else: an incomplete text proves nothing, just like a missing one.
-[[nodiscard]] std::optional<LivenessFile> livenessFileFrom(std::string_view text);
+[[nodiscard]] TENURE_API std::optional<LivenessFile> livenessFileFrom(std::string_view text);
 
 }  // namespace tenure

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure {
@@ -15,13 +16,13 @@ namespace tenure {
 }
 
 /// The text in quotes, safe to print: control characters escaped, and shortened if it has more than `most` bytes.
-[[nodiscard]] std::string inQuotes(std::string_view text, std::size_t most = 60);
+[[nodiscard]] TENURE_API std::string inQuotes(std::string_view text, std::size_t most = 60);
 
 /// Enough for the text of every candidate of tenure.
 inline constexpr std::size_t mostOfHolder = 250;
 
 /// The text without quotes, of at most `most` bytes, for a line of a log or of a terminal. What could end the line,
 /// steer a terminal or turn the direction of writing is escaped, and so are bytes that are not UTF-8.
-[[nodiscard]] std::string shown(std::string_view text, std::size_t most);
+[[nodiscard]] TENURE_API std::string shown(std::string_view text, std::size_t most);
 
 }  // namespace tenure

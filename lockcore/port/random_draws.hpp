@@ -4,23 +4,24 @@
 #include <chrono>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 
 /// Uniform in [0, bound); zero if bound <= 0.
-[[nodiscard]] std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds bound);
+[[nodiscard]] TENURE_API std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds bound);
 
 /// At least half of `wait`, less than all of it: those who wait for one thing do not come back together.
-[[nodiscard]] std::chrono::nanoseconds jittered(RandomSource& random, std::chrono::nanoseconds wait);
+[[nodiscard]] TENURE_API std::chrono::nanoseconds jittered(RandomSource& random, std::chrono::nanoseconds wait);
 
 /// A UUID version 4 in lower case (RFC 9562).
-[[nodiscard]] std::string uuid4(RandomSource& random);
+[[nodiscard]] TENURE_API std::string uuid4(RandomSource& random);
 
 /// 128 random bits as 32 lower-case hex digits.
-[[nodiscard]] std::string hex128(RandomSource& random);
+[[nodiscard]] TENURE_API std::string hex128(RandomSource& random);
 
 /// The unique text of a new candidate of this name: `name#incarnation`.
-[[nodiscard]] std::string newCandidate(const std::string& name, RandomSource& random);
+[[nodiscard]] TENURE_API std::string newCandidate(const std::string& name, RandomSource& random);
 
 }  // namespace tenure

@@ -10,12 +10,13 @@
 #include <mutex>
 #include <thread>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 
 /// A lane lives as long as it has work, even after its owner is gone.
-class CallbackLane : public std::enable_shared_from_this<CallbackLane> {
+class TENURE_API CallbackLane : public std::enable_shared_from_this<CallbackLane> {
  public:
   /// `executor` must not throw.
   explicit CallbackLane(Executor executor) : executor_{std::move(executor)} {}

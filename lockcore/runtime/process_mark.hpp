@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// Remembers the process in which it was made. In a child that was forked from that process, also by a raw clone system
@@ -14,7 +16,7 @@ namespace tenure {
 /// fork into the background (daemon(3), a pre-forking server) and make its electors there. Fork before the parent has
 /// made any, or exec. This library has no control over what other libraries do in threads at the moment of a fork
 /// (SQLite holds mutexes of its own).
-class ProcessMark {
+class TENURE_API ProcessMark {
  public:
   ProcessMark() noexcept;
   /// Costs one load. Any thread, async-signal-safe.

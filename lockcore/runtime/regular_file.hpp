@@ -6,6 +6,8 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// "cannot be read: No such file or directory", "is not a regular file", "is longer than 64 KiB".
@@ -15,9 +17,10 @@ struct FileRefusal {
 
 /// What is in a regular file of at most `most` bytes (whole KiB). Waits for no pipe and no device, so it may be called
 /// where nobody would notice a wait. The refusal never has a part of the content.
-[[nodiscard]] boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most);
+[[nodiscard]] TENURE_API boost::system::result<std::string, FileRefusal> regularFile(const std::string& path,
+                                                                                     std::size_t most);
 
 /// For files that a library opens by their names, which would wait for a pipe. Empty: it can be opened.
-[[nodiscard]] std::string refusalOf(const std::string& path);
+[[nodiscard]] TENURE_API std::string refusalOf(const std::string& path);
 
 }  // namespace tenure

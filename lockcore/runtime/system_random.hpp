@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
@@ -12,7 +13,7 @@ namespace tenure {
 /// and in two copies of a virtual machine that was cloned while it ran. The kernels of both may give the same bits
 /// until they are told of the cloning (VM generation ID) or seed again. If both copies wrote the same record version,
 /// they could not tell each other apart.
-class SystemRandom final : public RandomSource {
+class TENURE_API SystemRandom final : public RandomSource {
  public:
   std::uint64_t next() override;
 };

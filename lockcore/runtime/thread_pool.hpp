@@ -8,12 +8,14 @@
 #include <mutex>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure {
 
 /// One thread is always ready for the next task: a thread that takes a task first starts a successor if it was the last
 /// ready one. So a callback that blocks for a whole term delays nothing else, short tasks need few threads however many
 /// come at once, and the caller of post() never starts a thread. Idle threads end after a while, except one.
-class ThreadPool {
+class TENURE_API ThreadPool {
  public:
   /// Only 15 characters of the name are visible. Throws std::system_error if the system gives not even one thread.
   explicit ThreadPool(std::string name);

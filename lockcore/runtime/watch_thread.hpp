@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "call_permit.hpp"
@@ -40,7 +41,7 @@ class Watched {
 
 /// The loop itself. Apart from the constructor, add, remove, stop and the thread's body, its functions are for Watched
 /// objects, on the watch thread.
-class WatchLoop {
+class TENURE_API WatchLoop {
  public:
   explicit WatchLoop(Logger logger);
 
@@ -98,7 +99,7 @@ class WatchLoop {
 };
 
 /// The loop with its thread. Both begin with the first object that is to be watched.
-class WatchThread {
+class TENURE_API WatchThread {
  public:
   explicit WatchThread(Logger logger) : logger_{std::move(logger)} {}
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <variant>
 
+#include <tenure/lockcore/export.hpp>
+
 #include "stored_lease.hpp"
 
 namespace tenure::stored {
@@ -32,11 +34,12 @@ struct Change {
 using Decision = std::variant<WriteOutcome, Change>;
 using Decide = std::function<Decision(const StoredLease&)>;
 
-[[nodiscard]] Decision decideWrite(const std::string& where, const WriteRequest& request, const StoredLease& stored);
-[[nodiscard]] Decision decideRemoval(const RecordVersion& version, const StoredLease& stored);
-[[nodiscard]] Decision decideStepDown(FencingToken token, const StoredLease& stored);
+[[nodiscard]] TENURE_API Decision decideWrite(const std::string& where, const WriteRequest& request,
+                                              const StoredLease& stored);
+[[nodiscard]] TENURE_API Decision decideRemoval(const RecordVersion& version, const StoredLease& stored);
+[[nodiscard]] TENURE_API Decision decideStepDown(FencingToken token, const StoredLease& stored);
 /// `stored`: what an operator sees now; `version`: what the record gets.
-[[nodiscard]] Decision decideTokens(const StoreResult<StoredTokens>& stored, const StoredTokens& expected,
-                                    FencingToken token, const std::string& version);
+[[nodiscard]] TENURE_API Decision decideTokens(const StoreResult<StoredTokens>& stored, const StoredTokens& expected,
+                                               FencingToken token, const std::string& version);
 
 }  // namespace tenure::stored

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
@@ -24,7 +25,7 @@ namespace tenure::stored {
 /// that it works. What was missed in between is unknown, unless the source knows better, so everybody gets a hint when
 /// it begins. There is no stream while nobody watches. Heartbeats free no lease, so they are no hint. Thread-safe. In a
 /// forked child there are none.
-class HintWatcher : public std::enable_shared_from_this<HintWatcher> {
+class TENURE_API HintWatcher : public std::enable_shared_from_this<HintWatcher> {
  public:
   static constexpr std::chrono::milliseconds firstPause{100};
   static constexpr std::chrono::seconds longestPause{10};

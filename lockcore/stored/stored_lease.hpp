@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure::stored {
@@ -25,7 +26,7 @@ struct Counter {
   friend bool operator==(const Counter&, const Counter&) = default;
 };
 
-struct StoredLease {
+struct TENURE_API StoredLease {
   /// A number of the whole store at the time of the reading. It rises with each write, and outlives records and
   /// counters.
   std::uint64_t revision{0};

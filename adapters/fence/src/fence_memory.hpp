@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 namespace tenure {
@@ -34,14 +35,14 @@ inline constexpr const char* recoveredHolder = "tenure fence recover";
 
 /// The memory of a FencedFile, PATH.fence. `path` is that of the file, without `.fence`. Trouble if the file is no
 /// fenced file, or if its fence cannot be read. The content stays as it is.
-[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openFencedFileMemory(const std::string& path);
+[[nodiscard]] TENURE_API FenceResult<std::unique_ptr<FenceMemory>> openFencedFileMemory(const std::string& path);
 
 /// The memory of an HttpFence, and so of `tenure fence proxy`. Locks the file as the fence does. Trouble while a fence
 /// has it open (a fence keeps what it knows in memory), and if there is no such file.
-[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& path);
+[[nodiscard]] TENURE_API FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& path);
 
 /// What SqliteFence and the triggers of sqliteFenceSql remember, in a database's file. `misconfigured` trouble if there
 /// is no such file, or if it has no table tenure_fence_guard. Waits up to five seconds for other writers.
-[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openSqliteFenceMemory(const std::string& file);
+[[nodiscard]] TENURE_API FenceResult<std::unique_ptr<FenceMemory>> openSqliteFenceMemory(const std::string& file);
 
 }  // namespace tenure

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 
@@ -12,11 +13,12 @@ namespace tenure {
 
 /// Decimal digits of 1 .. maxFencingToken, the only way in which adapters write a token: no sign, no blank, no leading
 /// zero. Empty for everything else, of any length: a token that cannot be read fails closed.
-[[nodiscard]] std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept;
+[[nodiscard]] TENURE_API std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept;
 
 /// What an adapter answers where a resource remembers something that is no token, above all one that is too great: the
 /// memory is damaged, nothing was written, and only an operator can correct it. It is `corrupt` trouble that names the
 /// resource (`where`), the lease, the stored text, and what to do.
-[[nodiscard]] FenceError damagedFence(const std::string& where, const std::string& lease, std::string_view stored);
+[[nodiscard]] TENURE_API FenceError damagedFence(const std::string& where, const std::string& lease,
+                                                 std::string_view stored);
 
 }  // namespace tenure

@@ -9,6 +9,7 @@
 #include <tenure/election/jobs/job_ledger.hpp>
 #include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 
 namespace tenure {
@@ -81,7 +82,7 @@ enum class Forgotten {
 ///
 /// A change of the schedule, of its time zone or of the system's time-zone data names periods anew: one that was begun
 /// under its old name may begin under the new one.
-class JobRuns {
+class TENURE_API JobRuns {
  public:
   static constexpr std::size_t mostSpans = 12;
   static constexpr std::size_t mostPastRuns = 8;

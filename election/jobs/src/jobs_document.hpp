@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "job_runs.hpp"
@@ -22,7 +23,7 @@ struct JobsDocument {
 inline constexpr std::size_t maxJobsDocumentBytes = 256 * 1024;
 
 /// Says in one sentence what is wrong with the name of a job. It is 1..64 bytes of UTF-8 without control characters.
-[[nodiscard]] std::optional<std::string> faultOfJobName(std::string_view name);
+[[nodiscard]] TENURE_API std::optional<std::string> faultOfJobName(std::string_view name);
 
 /// JSON on one line, which `jobsDocumentFrom` reads back exactly. Each job's name must have no fault, and all jobs
 /// together must fit into maxJobsDocumentBytes; otherwise it throws std::invalid_argument.

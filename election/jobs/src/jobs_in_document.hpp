@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "jobs_document.hpp"
@@ -13,9 +14,9 @@ namespace tenure {
 // term. ErrorClass::corrupt: the data are somebody else's or of a later version, or the ledgers are not understood.
 
 /// None if the document has no such member, or if there is no document.
-[[nodiscard]] StoreResult<JobsDocument> jobsIn(const std::string& document);
+[[nodiscard]] TENURE_API StoreResult<JobsDocument> jobsIn(const std::string& document);
 
 /// The same document with these ledgers. It must be one of which `jobsIn` reads the ledgers.
-[[nodiscard]] StoreResult<std::string> withJobs(const std::string& document, const JobsDocument& jobs);
+[[nodiscard]] TENURE_API StoreResult<std::string> withJobs(const std::string& document, const JobsDocument& jobs);
 
 }  // namespace tenure

@@ -10,6 +10,7 @@
 
 #include <tenure/election/leadership.hpp>
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "election/src/document_writes.hpp"
@@ -18,7 +19,7 @@
 namespace tenure {
 
 /// Thread-safe. It copies the Leadership, and lives as long as one of its writes is under way.
-class TermLedger : public std::enable_shared_from_this<TermLedger> {
+class TENURE_API TermLedger : public std::enable_shared_from_this<TermLedger> {
  public:
   /// The name and the policy must have no fault.
   struct Job {

@@ -6,6 +6,7 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 
 namespace date {
@@ -28,7 +29,7 @@ struct ZoneStretch {
   }
 };
 
-class Zone {
+class TENURE_API Zone {
  public:
   /// Reads the data of the zone; UTC needs none. The one fault is of the field "timeZone".
   [[nodiscard]] static boost::system::result<Zone, OptionFaults> named(const std::string& name);

@@ -11,6 +11,8 @@
 #include <boost/json/value.hpp>
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure::kubernetes_store {
 
 /// Why an answer is not understood, for people.
@@ -63,9 +65,10 @@ struct LeaseObject {
 }
 
 /// Null: it is absent, or of another type.
-[[nodiscard]] const boost::json::object* objectIn(const boost::json::object& from, std::string_view name) noexcept;
+[[nodiscard]] TENURE_API const boost::json::object* objectIn(const boost::json::object& from,
+                                                             std::string_view name) noexcept;
 /// Empty: it is absent, or no text.
-[[nodiscard]] std::string textIn(const boost::json::object& from, std::string_view name);
+[[nodiscard]] TENURE_API std::string textIn(const boost::json::object& from, std::string_view name);
 
 /// The number in a resourceVersion: digits, not zero. Empty: it is another text, and tells no order.
 [[nodiscard]] std::optional<std::uint64_t> revisionFrom(std::string_view text);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure::kubernetes_store {
@@ -14,7 +15,7 @@ inline constexpr std::size_t longestName = 253;
 
 /// Whether an object may have this name: an RFC 1123 subdomain (parts of lower-case letters, digits and hyphens, joined
 /// by dots).
-[[nodiscard]] bool isObjectName(std::string_view name);
+[[nodiscard]] TENURE_API bool isObjectName(std::string_view name);
 
 /// The longest value of a label, the longest name of one without its prefix, and the longest name of a namespace.
 inline constexpr std::size_t longestLabel = 63;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tenure/lockcore/export.hpp>
+
 #include "gateway.hpp"
 #include "lease_object.hpp"
 
@@ -23,7 +25,7 @@ struct Status {
   int code{0};
 };
 
-[[nodiscard]] Status statusFrom(std::string_view body);
+[[nodiscard]] TENURE_API Status statusFrom(std::string_view body);
 
 /// The server says that there is no Lease of this name. What stands before it, and answers 404 for a path that it does
 /// not know, says something else.
@@ -67,12 +69,12 @@ struct Resource {
 inline constexpr Resource leasesResource{"coordination.k8s.io", "leases"};
 
 /// What the user may do with objects of a kind.
-struct Rights {
+struct TENURE_API Rights {
   std::vector<std::string> verbs{};  ///< `*` for all
   bool complete{true};               ///< false: there may be more
 
   [[nodiscard]] bool has(std::string_view verb) const;
 };
-[[nodiscard]] Read<Rights> rightsFrom(std::string_view body, const Resource& of = leasesResource);
+[[nodiscard]] TENURE_API Read<Rights> rightsFrom(std::string_view body, const Resource& of = leasesResource);
 
 }  // namespace tenure::kubernetes_store

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/export.hpp>
+
 #include "gateway.hpp"
 
 namespace tenure::kubernetes_store {
@@ -16,7 +18,7 @@ struct Selection {
 
 /// The Leases of one namespace. Reads name no resourceVersion: the server then answers with what is so now, by a
 /// quorum.
-class Requests {
+class TENURE_API Requests {
  public:
   explicit Requests(std::string inNamespace);
 
@@ -37,6 +39,6 @@ class Requests {
 };
 
 /// For a value in a query.
-[[nodiscard]] std::string escaped(std::string_view text);
+[[nodiscard]] TENURE_API std::string escaped(std::string_view text);
 
 }  // namespace tenure::kubernetes_store

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
@@ -11,10 +12,10 @@
 namespace tenure::kubernetes_store {
 
 /// Throws std::invalid_argument for options with faults, all of them in one message.
-void checkOptions(const KubernetesStoreOptions& options);
+TENURE_API void checkOptions(const KubernetesStoreOptions& options);
 
 /// The options must have no faults and leave nothing to the pod. Nobody is asked before the first call. Throws
 /// std::runtime_error if a certificate or a key cannot be used.
-[[nodiscard]] std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options);
+[[nodiscard]] TENURE_API std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options);
 
 }  // namespace tenure::kubernetes_store

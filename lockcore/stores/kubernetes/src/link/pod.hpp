@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
@@ -15,9 +16,9 @@ using Environment = std::function<std::string(const char*)>;
 /// The options with everything that they leave to the pod: the server from KUBERNETES_SERVICE_HOST and
 /// KUBERNETES_SERVICE_PORT, and from the service account's directory the authority, the token's file and the namespace,
 /// each where the options give none. An error if something is missing. Options with a server stay as they are.
-[[nodiscard]] StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options,
-                                                            const Environment& environment);
+[[nodiscard]] TENURE_API StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options,
+                                                                       const Environment& environment);
 
-[[nodiscard]] std::string ofProcess(const char* name);
+[[nodiscard]] TENURE_API std::string ofProcess(const char* name);
 
 }  // namespace tenure::kubernetes_store

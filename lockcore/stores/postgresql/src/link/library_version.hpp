@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
+
 namespace tenure::postgresql_store {
 
 /// Such as `15.14`.
-[[nodiscard]] std::string libraryVersion();
+[[nodiscard]] TENURE_API std::string libraryVersion();
 
 }  // namespace tenure::postgresql_store

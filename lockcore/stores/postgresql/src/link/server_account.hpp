@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
 namespace tenure::postgresql_store {
@@ -15,6 +16,6 @@ struct ServerAccount {
   std::string fault{};                               ///< not empty: nobody answered, and why
 };
 /// Blocking: a connection of its own to the first host that takes it, within a few seconds for each.
-[[nodiscard]] ServerAccount askServerItself(const PostgresqlStoreOptions& options);
+[[nodiscard]] TENURE_API ServerAccount askServerItself(const PostgresqlStoreOptions& options);
 
 }  // namespace tenure::postgresql_store
