@@ -55,7 +55,7 @@ struct LeaseObject {
 };
 
 /// Null: the text is no JSON, or more than an API server has to say.
-[[nodiscard]] boost::json::value jsonFrom(std::string_view text);
+[[nodiscard]] TENURE_API boost::json::value jsonFrom(std::string_view text);
 
 /// From a value that is one object of a listing, a watch or a reply.
 [[nodiscard]] Read<LeaseObject> leaseObjectFrom(boost::json::value value);

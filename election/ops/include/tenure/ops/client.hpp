@@ -19,7 +19,7 @@ struct TENURE_API AskFault {
   std::string message;
 };
 /// Makes `result<T, AskFault>::value()` throw std::runtime_error with the message.
-[[noreturn]] void throw_exception_from_error(const AskFault& fault, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const AskFault& fault, const boost::source_location& where);
 
 /// The body of the answer to `GET target`, which must have status 200, from the listener at this address
 /// (ListenerOptions::listen). At most 4 MiB, and at most for this time; blocks.
