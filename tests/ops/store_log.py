@@ -4,7 +4,7 @@
     store_log.py PORT_OF_ETCD
 
 Prints the port on which it listens, then for each transaction with a put that etcd has carried out, as JSON: when the first
-byte of the request was here and when the answer was passed on, in ns of CLOCK_MONOTONIC. The candidate has sent the request
+byte of the request was here and when the answer was about to be passed on, in ns of CLOCK_MONOTONIC. The candidate has sent the request
 before, so it is valid for no longer than a lease after the first of these times, and knows of it not before the second.
 `cut` on stdin lets no byte through from then on in either direction, and no connection ends; `heal` ends all connections
 that were cut, and lets new ones through. It ends with stdin."""
@@ -84,8 +84,9 @@ class StoreLog:
         if b'"succeeded":true' not in asked["answer"].replace(b" ", b""):
             return None
         asked["text"] = b""
-        at = asked["at"]
-        return lambda: print(json.dumps([at, time.monotonic_ns()]), flush=True)
+        # The second time is taken before the answer goes on: afterwards the candidate may be faster than this process.
+        line = json.dumps([asked["at"], time.monotonic_ns()])
+        return lambda: print(line, flush=True)
 
 
 if __name__ == "__main__":

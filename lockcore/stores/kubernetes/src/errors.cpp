@@ -33,7 +33,7 @@ constexpr std::string_view otherPath =
     "and there change the path?";
 constexpr std::string_view tooLarge = "An object's annotations have room for 256 KiB";
 
-constexpr std::array rules{
+constexpr std::array rulesByStatus{
     Rule{400, misconfigured, false, ""},        Rule{401, credentials, false, signIn},
     Rule{403, credentials, false, roleToBind},  Rule{404, misconfigured, false, otherPath},
     Rule{405, misconfigured, false, otherPath}, Rule{409, transient, false, ""},
@@ -45,8 +45,8 @@ constexpr Rule unknown{0, transient, true, ""};
 
 const Rule& ruleOf(int status) {
   const auto* const found =
-      std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.status == status; });
-  return found != rules.end() ? *found : unknown;
+      std::find_if(rulesByStatus.begin(), rulesByStatus.end(), [&](const Rule& rule) { return rule.status == status; });
+  return found != rulesByStatus.end() ? *found : unknown;
 }
 
 }  // namespace
