@@ -50,6 +50,9 @@ function(tenure_common target)
     # g++ 12 at -O3 warns of overlaps in `"literal" + std::string` that cannot happen (GCC bug 105651), and of uninitialised
     # members of std::variant alternatives that are not active.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  if(TENURE_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    target_compile_options(${target} PRIVATE -Wno-shadow)  # clang counts what another file of the batch keeps to itself
+  endif()
   # A designated initialiser leaves some members to their defaults on purpose.
   target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
   if(TENURE_WERROR)
