@@ -37,6 +37,23 @@ function(expect_refusal dir message)
   endif()
 endfunction()
 
+# The library's table of symbols has the public classes, each symbol with its version, and none that is internal.
+function(expect_exports library)
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+" version "${TENURE_VERSION}")
+  run("reading the symbols of ${library}" nm --dynamic --defined-only --demangle "${library}")
+  if(NOT output MATCHES " T tenure::LockClient::acquire\\([^\n]*@@TENURE_${version}\n")
+    message(FATAL_ERROR "${library} does not export LockClient::acquire for TENURE_${version}:\n${output}")
+  endif()
+  if(output MATCHES "[0-9a-f]+ . tenure::(LeaseMachine|Observation|LockClient::Impl)::[^\n]*")
+    message(FATAL_ERROR "${library} exports what is internal: ${CMAKE_MATCH_0}")
+  endif()
+  string(REGEX MATCHALL "[^\n]* tenure::[^\n]*" symbols "${output}")
+  list(FILTER symbols EXCLUDE REGEX "@@TENURE_${version}$")
+  if(symbols)
+    message(FATAL_ERROR "${library} exports symbols without the version TENURE_${version}: ${symbols}")
+  endif()
+endfunction()
+
 if(CASE STREQUAL "install")
   file(REMOVE_RECURSE "${prefix}")
   run("installing" "${CMAKE_COMMAND}" --install "${TENURE_BUILD}" --config "${CONFIG}" --prefix "${prefix}")
@@ -153,7 +170,7 @@ elseif(CASE MATCHES "^add_subdirectory")
   if(CASE STREQUAL "add_subdirectory_configures")
     set(take configure_consumer)
   endif()
-  cmake_language(CALL ${take} "${SCRATCH}/${CASE}" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
+  cmake_language(CALL ${take} "${SCRATCH}/${CASE}" "-DTENURE_SOURCE=${TENURE_SOURCE}" "-DCMAKE_BUILD_TYPE=${CONFIG}" -DBUILD_SHARED_LIBS=ON
     -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_WITH_POSTGRESQL_STORE=OFF
     -DTENURE_WITH_ETCD_STORE=OFF -DTENURE_WITH_KUBERNETES_STORE=OFF -DTENURE_UNITY=ON
     "-DTENURE_INSTALL=${install}")
@@ -175,7 +192,12 @@ elseif(CASE MATCHES "^add_subdirectory")
     if(output MATCHES "libtenure[^ ]* => not found")
       message(FATAL_ERROR "${library} does not find\n${output}")
     endif()
+    if(library MATCHES "/libtenure_lockcore\\.so$")
+      expect_exports("${library}")
+    endif()
   endforeach()
+  # A program that is linked with them elects.
+  build_consumer("${SCRATCH}/private_consumer" "-DCMAKE_PREFIX_PATH=${private}" -DUSE_INSTALLED=ON)
 
 else()
   message(FATAL_ERROR "no such case: ${CASE}")
