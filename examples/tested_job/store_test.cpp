@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/testing/simulation.hpp>
 
 #include <contract/store_contract.hpp>
 
@@ -46,6 +47,16 @@ class CountingFixture final : public tenure::contract::StoreFixture {
  private:
   const std::shared_ptr<tenure::LeaseStore> store_ = std::make_shared<CountingStore>(tenure::makeMemoryStore());
 };
+
+// Lost requests, late answers, processes that freeze and die, for 100 leases of virtual time under each seed.
+TEST(CountingStore, KeepsEveryRuleInSimulatedElections) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    CountingFixture fixture;
+    const auto report = tenure::test::simulate([&] { return fixture.open(); }, {.seed = seed, .leases = 100});
+    EXPECT_EQ(report.violation, "") << "seed " << seed;
+    EXPECT_GT(report.terms, 5U);
+  }
+}
 
 }  // namespace
 

@@ -1,22 +1,14 @@
 #include <algorithm>
-#include <random>
 
 #include <tenure/testing/manual_runtime.hpp>
+
+#include "seeded.hpp"
 
 namespace tenure::test {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-class Seeded final : public RandomSource {
- public:
-  explicit Seeded(std::uint64_t seed) : engine_{seed} {}
-  std::uint64_t next() override { return engine_(); }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 }  // namespace
 

@@ -1,0 +1,76 @@
+#include "register_model.hpp"
+
+#include <algorithm>
+
+namespace tenure::test {
+namespace {
+
+std::string named(const std::string& version) { return version.empty() ? "no record" : "version " + version; }
+
+std::string named(WriteRequest::Purpose purpose) {
+  switch (purpose) {
+    case WriteRequest::Purpose::acquire:
+      return "an acquisition";
+    case WriteRequest::Purpose::renew:
+      return "a renewal";
+    case WriteRequest::Purpose::release:
+      break;
+  }
+  return "a release";
+}
+
+}  // namespace
+
+std::string RegisterModel::see(const std::optional<LeaseRecord>& shown) {
+  const std::string version = shown ? shown->version.text() : std::string{};
+  if (stored_ && stored_->version != version) {
+    return "the store showed " + named(version) + " although it has " + named(stored_->version);
+  }
+  if (!stored_) stored_ = shown ? Record{version, shown->holder, shown->token} : Record{};
+  return {};
+}
+
+std::string RegisterModel::judge(const ReadOutcome& answer) { return answer ? see(*answer) : std::string{}; }
+
+bool RegisterModel::admits(const WriteRequest& request) const {
+  if (request.expected.empty()) return stored_->version.empty();
+  const auto isStored = [&](const RecordVersion& version) { return version.text() == stored_->version; };
+  if (std::none_of(request.expected.begin(), request.expected.end(), isStored)) return false;
+  return request.purpose == WriteRequest::Purpose::acquire || request.record.holder == stored_->holder;
+}
+
+std::string RegisterModel::judge(const WriteRequest& request, const Applied& applied) {
+  const std::string what = named(request.purpose);
+  if (stored_ && !admits(request)) {
+    return what + " of " + request.record.holder + " was carried out, which expected " +
+           named(request.expected.empty() ? std::string{} : request.expected.front().text()) + "; stored was " +
+           named(stored_->version) + " of " + stored_->holder;
+  }
+  if (request.purpose == WriteRequest::Purpose::acquire) {
+    if (applied.token <= std::max(highest_, request.tokenFloor)) {
+      return what + " got the fencing token " + std::to_string(applied.token.value()) + ", and there was " +
+             std::to_string(std::max(highest_, request.tokenFloor).value()) + " before";
+    }
+    highest_ = applied.token;
+  } else if (stored_ && applied.token != stored_->token) {
+    return what + " changed the fencing token from " + std::to_string(stored_->token.value()) + " to " +
+           std::to_string(applied.token.value());
+  }
+  stored_ = request.removes ? Record{} : Record{request.record.version.text(), request.record.holder, applied.token};
+  return {};
+}
+
+std::string RegisterModel::judge(const WriteRequest& request, const Conflict& conflict) {
+  if (stored_ && admits(request))
+    return named(request.purpose) + " met a conflict although the record was as it expected";
+  return conflict.current ? see(*conflict.current) : std::string{};
+}
+
+std::string RegisterModel::judge(const WriteRequest& request, const WriteOutcome& answer) {
+  if (const auto* applied = std::get_if<Applied>(&answer)) return judge(request, *applied);
+  if (const auto* conflict = std::get_if<Conflict>(&answer)) return judge(request, *conflict);
+  if (std::holds_alternative<Unknown>(answer)) stored_.reset();
+  return {};
+}
+
+}  // namespace tenure::test

@@ -1,0 +1,205 @@
+#include "simulated_network.hpp"
+
+#include <algorithm>
+#include <future>
+
+#include "lockcore/port/forwarding_store.hpp"
+
+namespace tenure::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+StoreError noAnswer() { return {ErrorClass::transient, "the simulated network brought no answer in time"}; }
+
+std::string named(const WriteOutcome& outcome) {
+  if (const auto* applied = std::get_if<Applied>(&outcome))
+    return "applied, token " + std::to_string(applied->token.value());
+  if (std::holds_alternative<Conflict>(outcome)) return "conflict";
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) return "rejected: " + rejected->error.message;
+  return "unknown: " + std::get<Unknown>(outcome).error.message;
+}
+
+std::string named(const WriteRequest& request) {
+  switch (request.purpose) {
+    case WriteRequest::Purpose::acquire:
+      return "acquisition";
+    case WriteRequest::Purpose::renew:
+      return "renewal";
+    case WriteRequest::Purpose::release:
+      break;
+  }
+  return "release";
+}
+
+/// Calls the handler with the first answer, and not with a later one.
+template <class Outcome>
+class Once {
+ public:
+  explicit Once(std::function<void(Outcome)> handler)
+      : handler_{std::make_shared<std::function<void(Outcome)>>(std::move(handler))} {}
+  void operator()(Outcome outcome) const {
+    if (const auto handler = std::exchange(*handler_, nullptr)) handler(std::move(outcome));
+  }
+
+ private:
+  std::shared_ptr<std::function<void(Outcome)>> handler_;
+};
+
+}  // namespace
+
+std::optional<Nanos> SimulatedNetwork::nextEvent() const {
+  return events_.empty() ? std::nullopt : std::optional{events_.begin()->first};
+}
+
+void SimulatedNetwork::advance(Nanos by) {
+  now_ += by;
+  while (!events_.empty() && events_.begin()->first <= now_ && !isViolated()) {
+    const auto task = std::move(events_.begin()->second);
+    events_.erase(events_.begin());
+    task();
+  }
+}
+
+void SimulatedNetwork::join(std::shared_ptr<Link> link) {
+  std::erase_if(links_, [](const auto& other) { return other->gone; });
+  links_.push_back(std::move(link));
+}
+
+void SimulatedNetwork::tell(const std::string& event) {
+  constexpr std::size_t kept = 40;
+  if (report.lastEvents.size() == kept) report.lastEvents.erase(report.lastEvents.begin());
+  const auto millis = std::chrono::duration_cast<milliseconds>(now_).count();
+  report.lastEvents.push_back(std::to_string(millis) + " ms: " + event);
+}
+
+void SimulatedNetwork::violated(const std::string& what) {
+  if (isViolated()) return;
+  tell(what);
+  report.violation = report.lastEvents.back();
+}
+
+void SimulatedNetwork::deliver(const std::shared_ptr<Link>& to, std::function<void()> task) {
+  if (to->gone) return;
+  if (to->frozen) {
+    to->inbox.push_back(std::move(task));
+  } else {
+    task();
+  }
+}
+
+bool SimulatedNetwork::loses(const Link& link) {
+  if (link.cut || storeIsDown || (faults && chance(5))) {
+    ++report.lost;
+    return true;
+  }
+  return false;
+}
+
+Nanos SimulatedNetwork::way() {
+  const Nanos usual = upTo(milliseconds{5});
+  return faults && chance(10) ? usual + upTo(options_.lease / 3) : usual;
+}
+
+template <class Outcome>
+std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::function<void(Outcome)>)>& call) {
+  ++report.requests;
+  const auto answer = std::make_shared<std::promise<Outcome>>();
+  std::future<Outcome> answered = answer->get_future();
+  call([answer](Outcome outcome) { answer->set_value(std::move(outcome)); });
+  if (answered.wait_for(options_.patience) == std::future_status::ready) return answered.get();
+  violated("the store gave no answer in " + std::to_string(options_.patience.count()) + " ms");
+  return std::nullopt;
+}
+
+void SimulatedNetwork::read(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
+                            const LeaseKey& key, Nanos timeout, ReadHandler handler) {
+  const Once<ReadOutcome> answer{std::move(handler)};
+  at(now_ + timeout, [=, this] { deliver(from, [=] { answer(noAnswer()); }); });
+  if (loses(*from)) return;
+  at(now_ + way(), [=, this] {
+    auto outcome = ask<ReadOutcome>([&](ReadHandler done) { store->read(key, {options_.patience}, std::move(done)); });
+    if (!outcome) return;
+    if (const std::string fault = model_.judge(*outcome); !fault.empty()) violated(fault);
+    if (loses(*from)) return;
+    at(now_ + way(), [=, this, outcome = std::move(*outcome)] { deliver(from, [=] { answer(outcome); }); });
+  });
+}
+
+std::optional<WriteOutcome> SimulatedNetwork::carryOut(LeaseStore& store, const Link& from,
+                                                       const WriteRequest& request) {
+  auto outcome =
+      ask<WriteOutcome>([&](WriteHandler done) { store.write(request, {options_.patience}, std::move(done)); });
+  if (!outcome) return outcome;
+  tell(named(request) + " of " + from.name + ": " + named(*outcome));
+  if (const std::string fault = model_.judge(request, *outcome); !fault.empty()) violated(fault);
+  if (std::holds_alternative<Applied>(*outcome)) hint(from);
+  return outcome;
+}
+
+void SimulatedNetwork::write(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
+                             WriteRequest request, Nanos timeout, WriteHandler handler) {
+  const Once<WriteOutcome> answer{std::move(handler)};
+  at(now_ + timeout, [=, this] { deliver(from, [=] { answer(Unknown{noAnswer()}); }); });
+  if (faults && chance(5)) {  // a copy of it comes late; often nothing else does
+    ++report.late;
+    at(now_ + timeout + upTo(3 * options_.lease), [=, this] { static_cast<void>(carryOut(*store, *from, request)); });
+    if (chance(70)) return;
+  }
+  if (loses(*from)) return;
+  at(now_ + way(), [=, this] {
+    auto outcome = carryOut(*store, *from, request);
+    if (!outcome || loses(*from)) return;
+    at(now_ + way(), [=, this, outcome = std::move(*outcome)] { deliver(from, [=] { answer(outcome); }); });
+  });
+}
+
+void SimulatedNetwork::hint(const Link& writer) {
+  for (const std::shared_ptr<Link>& link : links_) {
+    if (link.get() == &writer || chance(50)) continue;
+    at(now_ + way(), [=, this] {
+      deliver(link, [=] {
+        for (const auto& hint : link->hints) {
+          if (const auto call = hint.lock()) (*call)();
+        }
+      });
+    });
+  }
+}
+
+namespace {
+
+class ThroughNetwork final : public ForwardingStore {
+ public:
+  ThroughNetwork(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Link> link, SimulatedNetwork& network)
+      : ForwardingStore{std::move(behind)}, link_{std::move(link)}, network_{network} {}
+
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    if (link_->gone) return;
+    network_.read(link_, behind_, key, options.timeout, std::move(handler));
+  }
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    if (link_->gone) return;
+    network_.write(link_, behind_, std::move(request), options.timeout, std::move(handler));
+  }
+  std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> hint) override {
+    auto kept = std::make_shared<std::function<void()>>(std::move(hint));
+    link_->hints.emplace_back(kept);
+    return kept;
+  }
+  std::shared_ptr<void> watchLoss(std::function<void()> /*hint*/) override { return nullptr; }
+  std::shared_ptr<DeathNotice> deathNotice() override { return nullptr; }
+
+ private:
+  const std::shared_ptr<Link> link_;
+  SimulatedNetwork& network_;
+};
+
+}  // namespace
+
+std::shared_ptr<LeaseStore> throughNetwork(std::shared_ptr<LeaseStore> store, std::shared_ptr<Link> link,
+                                           SimulatedNetwork& network) {
+  return std::make_shared<ThroughNetwork>(std::move(store), std::move(link), network);
+}
+
+}  // namespace tenure::test
