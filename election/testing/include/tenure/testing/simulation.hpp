@@ -44,9 +44,8 @@ struct TENURE_API SimulationReport {
 /// Violations are:
 /// - two terms that lead or are valid at once, each judged by the clock of its process;
 /// - a term whose fencing token is not higher than every earlier one;
-/// - an answer that a register with conditional writes could not give, such as an old record, or a write that was
-/// carried
-///   out although another version was stored (requests reach the store one at a time);
+/// - an answer that a register with conditional writes could not give to requests that come one at a time: an old
+///   record, or a write that was carried out although another version was stored;
 /// - nobody leads 8 leases after the last fault, or the leader changes after that;
 /// - a call that the store does not answer within `patience`.
 ///
