@@ -1,5 +1,5 @@
-#include <atomic>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -23,7 +23,7 @@ std::string story(const SimulationReport& report) {
   return out;
 }
 
-SimulationReport over(std::shared_ptr<LeaseStore> store, SimulationOptions options) {
+SimulationReport over(const std::shared_ptr<LeaseStore>& store, const SimulationOptions& options) {
   return simulate([&] { return store; }, options);
 }
 
@@ -116,6 +116,33 @@ class Silent final : public ForwardingStore {
   ReadHandler kept_{};
 };
 
+class AnswersTwice final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    behind_->read(key, options, [handler = std::move(handler)](const ReadOutcome& found) {
+      handler(found);
+      handler(found);
+    });
+  }
+};
+
+class AnswersInside final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& /*key*/, CallOptions /*options*/, ReadHandler handler) override {
+    handler(std::optional<LeaseRecord>{});
+  }
+};
+
+class Throws final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& /*key*/, CallOptions /*options*/, ReadHandler /*handler*/) override {
+    throw std::runtime_error{"no such host"};
+  }
+};
+
 class AlwaysBusy final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -143,6 +170,9 @@ TEST(SimulationTest, BrokenStoresAreFound) {
       << violationOf<SameToken>();
   EXPECT_NE(violationOf<OldReads>().find("the store showed "), std::string::npos) << violationOf<OldReads>();
   EXPECT_NE(violationOf<Silent>().find("the store gave no answer in 200 ms"), std::string::npos);
+  EXPECT_NE(violationOf<AnswersTwice>().find("the store answered a call twice"), std::string::npos);
+  EXPECT_NE(violationOf<AnswersInside>().find("the store answered inside the call"), std::string::npos);
+  EXPECT_NE(violationOf<Throws>().find("the store threw an exception: no such host"), std::string::npos);
   EXPECT_NE(violationOf<AlwaysBusy>().find("nobody leads 8 leases after the last fault"), std::string::npos);
 }
 
@@ -153,6 +183,7 @@ TEST(SimulationTest, OptionsOutOfRangeAreRefused) {
   EXPECT_THROW(static_cast<void>(over(store, {.lease = milliseconds{1}})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.leaseName = ""})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.patience = milliseconds{0}})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(over(nullptr, {})), std::invalid_argument);
 }
 
 }  // namespace

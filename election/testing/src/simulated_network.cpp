@@ -1,7 +1,9 @@
 #include "simulated_network.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <future>
+#include <thread>
 
 #include "lockcore/port/forwarding_store.hpp"
 
@@ -105,11 +107,26 @@ template <class Outcome>
 std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::function<void(Outcome)>)>& call) {
   ++report.requests;
   const auto answer = std::make_shared<std::promise<Outcome>>();
+  const auto isAnswered = std::make_shared<std::atomic<bool>>(false);
   std::future<Outcome> answered = answer->get_future();
-  call([answer](Outcome outcome) { answer->set_value(std::move(outcome)); });
-  if (answered.wait_for(options_.patience) == std::future_status::ready) return answered.get();
-  violated("the store gave no answer in " + std::to_string(options_.patience.count()) + " ms");
-  return std::nullopt;
+  try {
+    call([=, misuse = misuse_, caller = std::this_thread::get_id()](Outcome outcome) {
+      if (isAnswered->exchange(true)) {
+        *misuse = Misuse::answersTwice;
+        return;
+      }
+      if (std::this_thread::get_id() == caller) *misuse = Misuse::answersInside;
+      answer->set_value(std::move(outcome));
+    });
+  } catch (const std::exception& fault) {
+    violated(std::string{"the store threw an exception: "} + fault.what());
+    return std::nullopt;
+  }
+  const bool inTime = answered.wait_for(options_.patience) == std::future_status::ready;
+  if (!inTime) violated("the store gave no answer in " + std::to_string(options_.patience.count()) + " ms");
+  if (*misuse_ == Misuse::answersTwice) violated("the store answered a call twice");
+  if (*misuse_ == Misuse::answersInside) violated("the store answered inside the call");
+  return inTime ? std::optional{answered.get()} : std::nullopt;
 }
 
 void SimulatedNetwork::read(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
@@ -138,7 +155,7 @@ std::optional<WriteOutcome> SimulatedNetwork::carryOut(LeaseStore& store, const 
 }
 
 void SimulatedNetwork::write(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
-                             WriteRequest request, Nanos timeout, WriteHandler handler) {
+                             const WriteRequest& request, Nanos timeout, WriteHandler handler) {
   const Once<WriteOutcome> answer{std::move(handler)};
   at(now_ + timeout, [=, this] { deliver(from, [=] { answer(Unknown{noAnswer()}); }); });
   if (faults && chance(5)) {  // a copy of it comes late; often nothing else does
@@ -180,7 +197,7 @@ class ThroughNetwork final : public ForwardingStore {
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (link_->gone) return;
-    network_.write(link_, behind_, std::move(request), options.timeout, std::move(handler));
+    network_.write(link_, behind_, request, options.timeout, std::move(handler));
   }
   std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> hint) override {
     auto kept = std::make_shared<std::function<void()>>(std::move(hint));

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -55,7 +56,7 @@ class SimulatedNetwork {
 
   void read(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store, const LeaseKey& key,
             Nanos timeout, ReadHandler handler);
-  void write(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store, WriteRequest request,
+  void write(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store, const WriteRequest& request,
              Nanos timeout, WriteHandler handler);
   void join(std::shared_ptr<Link> link);
 
@@ -69,7 +70,7 @@ class SimulatedNetwork {
   void deliver(const std::shared_ptr<Link>& to, std::function<void()> task);
   [[nodiscard]] bool loses(const Link& link);
   [[nodiscard]] Nanos way();
-  /// Calls the store and waits; empty: it did not answer.
+  /// Calls the store and waits; empty: it did not answer, and that is a violation.
   template <class Outcome>
   [[nodiscard]] std::optional<Outcome> ask(const std::function<void(std::function<void(Outcome)>)>& call);
   [[nodiscard]] std::optional<WriteOutcome> carryOut(LeaseStore& store, const Link& from, const WriteRequest& request);
@@ -81,6 +82,9 @@ class SimulatedNetwork {
   std::multimap<Nanos, std::function<void()>> events_{};
   std::vector<std::shared_ptr<Link>> links_{};
   RegisterModel model_{};
+  enum class Misuse { none, answersTwice, answersInside };
+  /// Told by answers, which may come when nobody waits for them any more.
+  std::shared_ptr<std::atomic<Misuse>> misuse_ = std::make_shared<std::atomic<Misuse>>(Misuse::none);
 };
 
 /// The store as one process sees it.

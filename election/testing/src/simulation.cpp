@@ -119,7 +119,9 @@ class Simulation {
 
  private:
   void begin(std::unique_ptr<Process>& slot) {
-    slot = std::make_unique<Process>("p" + std::to_string(++lives_), open_(), options_, network_);
+    std::shared_ptr<LeaseStore> store = open_();
+    if (!store) throw std::invalid_argument{"simulate: open() gave no store"};
+    slot = std::make_unique<Process>("p" + std::to_string(++lives_), std::move(store), options_, network_);
   }
 
   void trouble(Nanos length) {

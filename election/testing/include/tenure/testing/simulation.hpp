@@ -47,14 +47,14 @@ struct TENURE_API SimulationReport {
 /// - an answer that a register with conditional writes could not give to requests that come one at a time: an old
 ///   record, or a write that was carried out although another version was stored;
 /// - nobody leads 8 leases after the last fault, or the leader changes after that;
-/// - a call that the store does not answer within `patience`.
+/// - a call that the store does not answer within `patience`, answers inside the call or twice, or that throws.
 ///
 /// `open` makes the store object of a new process; it may return the same one each time. The store may be a real one
 /// with threads and a server of its own: time stands still until it has answered. Its watches and death notices are not
 /// used.
 ///
-/// Throws std::invalid_argument for options out of range. Runs on the caller's thread. With the store in memory, tens
-/// of thousands of leases of virtual time take a minute.
+/// Throws std::invalid_argument for options out of range, and where `open` gives no store. Runs on the caller's thread.
+/// With the store in memory, tens of thousands of leases of virtual time take a minute.
 [[nodiscard]] TENURE_API SimulationReport simulate(const std::function<std::shared_ptr<LeaseStore>()>& open,
                                                    const SimulationOptions& options = {});
 
