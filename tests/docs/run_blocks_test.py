@@ -51,7 +51,8 @@ class RunBlocks(TableTest):
             (self.directory / name).write_text("#!/bin/sh\necho worked\n", encoding="utf-8")
             (self.directory / name).chmod(0o755)
         (self.directory / "backup.py").write_text("print('worked')\n", encoding="utf-8")
-        self.environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}",
+        # Unbuffered, so that what Python prints comes before what the programs print that it calls next.
+        self.environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1",
                             "AWS_ENDPOINT_URL_DYNAMODB": the_endpoint()}
 
     def run_it(self, *command, stdin=""):

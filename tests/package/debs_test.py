@@ -28,7 +28,7 @@ g++ /consumer/main.cpp -o /try/by_pkg_config $(pkg-config --cflags --libs tenure
 dpkg -L tenure libtenure0.1 libtenure-dev | sort -u | while read -r file; do [ -d "$file" ] || echo "$file"; done >/files
 apt-get purge -y -qq tenure libtenure0.1 libtenure-dev >/dev/null
 echo "$(wc -l </files) files were installed"
-xargs -d '\n' -a /files ls -d 2>/dev/null | sed 's/^/is left: /'
+while read -r file; do [ ! -e "$file" ] || echo "is left: $file"; done </files
 find / -xdev -name '*tenure*' -not -path '/try/*' -not -path '/proc/*' | sed 's/^/is left: /'
 """
 
