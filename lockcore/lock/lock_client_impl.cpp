@@ -117,12 +117,16 @@ LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, Acqu
   return session;
 }
 
+/// Called with the mutex held.
 LockClient::Impl::SessionPtr LockClient::Impl::make(LockSession::Request request, LockSession::Acquired acquired) {
   const LeaseKey key = request.key;
+  auto lane = std::make_shared<CallbackLane>(common_->executor);
+  lanes_.add(lane);
   return std::make_shared<LockSession>(
-      common_, std::move(request), std::move(acquired),
+      common_, std::move(request), std::move(lane), std::move(acquired),
       [weak = weak_from_this(), key](ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
-        if (const auto self = weak.lock()) self->ended(key, result, std::move(memory));
+        const auto self = weak.lock();
+        return self ? self->ended(key, result, std::move(memory)) : nullptr;
       });
 }
 
@@ -145,15 +149,19 @@ LockClient::Impl::SessionPtr LockClient::Impl::takeWaiting(const LeaseKey& key) 
   return first;
 }
 
-void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
+/// The key is free; the session has told its users once the answer is gone.
+std::shared_ptr<void> LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result,
+                                              std::shared_ptr<const LeaseMemory> memory) {
   SessionPtr next;
-  SessionPtr last;  // these two are destroyed after the lock is released
-  std::shared_ptr<Impl> kept;
+  SessionPtr last;  // destroyed after the lock is released
+  std::shared_ptr<void> leaving;
   std::optional<LivenessFile> livenessFile;
   {
     const std::lock_guard lock{mutex_};
     const auto old = sessions_.find(key);
-    if (old == sessions_.end()) return;
+    if (old == sessions_.end()) return nullptr;
+    leaving = std::shared_ptr<void>{nullptr, [self = shared_from_this()](std::nullptr_t) { self->left(); }};
+    ++leaving_;
     last = std::move(old->second);
     sessions_.erase(old);
     memories_.put(key, std::move(memory));
@@ -161,12 +169,24 @@ void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::sha
     next = takeWaiting(key);
     if (next) begin(next);
     livenessFile = livenessFile_;
-    if (sessions_.empty()) {
-      allEnded_.notify_all();
-      kept = std::move(keepAlive_);
-    }
   }
   if (next) next->start(livenessFile);
+  return leaving;
+}
+
+void LockClient::Impl::left() {
+  std::shared_ptr<Impl> kept;  // destroyed after the lock is released
+  const std::lock_guard lock{mutex_};
+  if (--leaving_ > 0 || !sessions_.empty()) return;
+  allEnded_.notify_all();
+  kept = std::move(keepAlive_);
+}
+
+std::shared_ptr<CallbackLane> LockClient::Impl::newLane() {
+  auto lane = std::make_shared<CallbackLane>(common_->executor);
+  const std::lock_guard lock{mutex_};
+  lanes_.add(lane);
+  return lane;
 }
 
 LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
@@ -211,10 +231,18 @@ std::vector<LeaseKey> LockClient::Impl::held() const {
   return keys;
 }
 
-bool LockClient::Impl::mustNotBlock(const std::vector<SessionPtr>& sessions) const {
+std::vector<LockLanes::Lane> LockClient::Impl::lanes() const {
+  const std::lock_guard lock{mutex_};
+  std::vector<LockLanes::Lane> all = lanes_.all();
+  all.push_back(lane_);
+  return all;
+}
+
+bool LockClient::Impl::mustNotBlock() const {
   const std::shared_ptr<Scheduler> loop = scheduler();
-  const auto runs = [](const SessionPtr& session) { return session->lane().isCurrent(); };
-  return lane_->isCurrent() || (loop && loop->isCurrent()) || std::any_of(sessions.begin(), sessions.end(), runs);
+  const std::vector<LockLanes::Lane> all = lanes();
+  const auto runs = [](const LockLanes::Lane& lane) { return lane->isCurrent(); };
+  return (loop && loop->isCurrent()) || std::any_of(all.begin(), all.end(), runs);
 }
 
 /// The sessions that have to end. None begins afterwards: in one step the client is closed and nobody waits any more.
@@ -242,9 +270,9 @@ CloseReport LockClient::Impl::awaitEnds(const std::vector<SessionPtr>& all) {
   }
   const Patience patience{longest + std::chrono::seconds{1}};
   for (const SessionPtr& session : all) session->close();
-  const bool waits = !mustNotBlock(all);
+  const bool waits = !mustNotBlock();
   std::unique_lock lock{mutex_};
-  if (waits) allEnded_.wait_for(lock, patience.left(), [this] { return sessions_.empty(); });
+  if (waits) allEnded_.wait_for(lock, patience.left(), [this] { return sessions_.empty() && leaving_ == 0; });
   return {endings_};
 }
 
@@ -252,7 +280,7 @@ CloseReport LockClient::Impl::close() { return awaitEnds(beginClose()); }
 
 void LockClient::Impl::abandon() {
   const std::vector<SessionPtr> all = beginClose();
-  const bool waits = !mustNotBlock(all);
+  const bool waits = !mustNotBlock();
   if (!waits) {
     // Nothing is waited for on this thread, but releases and withdrawals that are under way shall reach the store.
     const std::lock_guard lock{mutex_};
@@ -263,8 +291,7 @@ void LockClient::Impl::abandon() {
   if (!report.clean())
     common_->logger.log(LogLevel::warn, common_->candidate + ": a lock was left to expire at the end");
   const Patience patience{options_.lease.duration + nanoseconds{std::chrono::seconds{1}}};
-  for (const SessionPtr& session : all) session->lane().waitIdle(patience.left());
-  lane_->waitIdle(patience.left());
+  for (const LockLanes::Lane& lane : lanes()) lane->waitIdle(patience.left());
   for (const SessionPtr& session : all) session->detach();
   std::shared_ptr<Scheduler> last;  // destroyed after the lock is released
   const std::lock_guard lock{mutex_};

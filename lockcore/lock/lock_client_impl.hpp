@@ -16,6 +16,7 @@
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_options.hpp>
 
+#include "lock_lanes.hpp"
 #include "lock_memories.hpp"
 #include "lock_session.hpp"
 
@@ -63,6 +64,8 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] const LockClientOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::shared_ptr<Scheduler> scheduler() const;
   [[nodiscard]] const std::shared_ptr<CallbackLane>& lane() const noexcept { return lane_; }
+  /// A lane for callbacks that belong to one lock or observer.
+  [[nodiscard]] std::shared_ptr<CallbackLane> newLane();
 
   /// One read of the store; waits for the answer.
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key) const;
@@ -82,11 +85,15 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] SessionPtr make(LockSession::Request request, LockSession::Acquired acquired);
   void begin(const SessionPtr& session);
   [[nodiscard]] SessionPtr takeWaiting(const LeaseKey& key);
-  void ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory);
+  [[nodiscard]] std::shared_ptr<void> ended(const LeaseKey& key, ReleaseResult result,
+                                            std::shared_ptr<const LeaseMemory> memory);
+  void left();
   [[nodiscard]] std::vector<SessionPtr> sessions() const;
   [[nodiscard]] std::vector<SessionPtr> beginClose();
   CloseReport awaitEnds(const std::vector<SessionPtr>& all);
-  [[nodiscard]] bool mustNotBlock(const std::vector<SessionPtr>& sessions) const;
+  [[nodiscard]] std::vector<LockLanes::Lane> lanes() const;
+  /// In a callback of the client, and on its scheduler.
+  [[nodiscard]] bool mustNotBlock() const;
 
   // Constant after construction.
   const LockClientOptions options_;
@@ -99,6 +106,8 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<Scheduler> scheduler_;  ///< null once the user's handle is gone
   bool closed_{false};
   std::map<LeaseKey, SessionPtr> sessions_{};
+  int leaving_{0};  ///< sessions that have ended and are still telling their users
+  LockLanes lanes_{};
   std::map<LeaseKey, std::deque<SessionPtr>> waiting_{};  ///< sessions that wait for a release of the same key
   std::map<LeaseKey, ReleaseResult> endings_{};           ///< results since close() began
   LockMemories memories_;

@@ -132,7 +132,7 @@ LockResult<LeaseObserver> LockClient::observe(const LeaseKey& key, LeaseObserver
   const auto timing = checked(key, AcquireOptions{}, impl_->options().lease, *impl_->common().store);
   if (timing.has_error()) return invalidOptionsError(key, timing.error());
   const std::shared_ptr<Scheduler> scheduler = impl_->scheduler();
-  auto lane = std::make_shared<CallbackLane>(impl_->common().executor);
+  auto lane = impl_->newLane();
   auto observer = std::make_shared<LeaseObserver::Impl>(std::move(lane), impl_->options().logger, std::move(changed));
   MachineOptions machine{key, impl_->common().candidate + ".observer", timing->timing};
   observer->begin(std::move(machine), impl_->common().store, scheduler, impl_->randomness());

@@ -26,11 +26,11 @@ nanoseconds yieldOf(const LockSession::Request& request) {
 
 }  // namespace
 
-LockSession::LockSession(std::shared_ptr<const CandidateContext> common, Request request, Acquired acquired,
-                         Ended ended)
+LockSession::LockSession(std::shared_ptr<const CandidateContext> common, Request request,
+                         std::shared_ptr<CallbackLane> lane, Acquired acquired, Ended ended)
     : common_{std::move(common)},
       request_{std::move(request)},
-      lane_{std::make_shared<CallbackLane>(common_->executor)},
+      lane_{std::move(lane)},
       madeAt_{common_->clock->now()},
       leaseMillis_{request_.timing.duration().count()},
       acquired_{std::move(acquired)},

@@ -27,8 +27,9 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   using Acquired = std::function<void(LockResult<Lock>)>;
   using Renewed = std::function<void(LockResult<void>)>;
   using Released = std::function<void(ReleaseResult)>;
-  /// Called once, on the scheduler, when nothing of the session is under way any more.
-  using Ended = std::function<void(ReleaseResult, std::shared_ptr<const LeaseMemory>)>;
+  /// Called once, on the scheduler, when nothing of the session is under way any more. The session keeps the answer
+  /// until it has told its users.
+  using Ended = std::function<std::shared_ptr<void>(ReleaseResult, std::shared_ptr<const LeaseMemory>)>;
 
   struct Request {
     LeaseKey key;
@@ -37,7 +38,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
     LeaseTiming timing;
   };
 
-  LockSession(std::shared_ptr<const CandidateContext> common, Request request, Acquired acquired, Ended ended);
+  LockSession(std::shared_ptr<const CandidateContext> common, Request request, std::shared_ptr<CallbackLane> lane,
+              Acquired acquired, Ended ended);
 
   /// Call it once, before anything else.
   void begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
@@ -76,7 +78,6 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   [[nodiscard]] std::optional<TermEnd> loss() const;
   /// Whether its end was requested and has not come yet.
   [[nodiscard]] bool isEnding() const;
-  [[nodiscard]] CallbackLane& lane() const noexcept { return *lane_; }
   /// True where waiting would wait for the caller itself.
   [[nodiscard]] bool isOnScheduler() const { return driver_->isOnScheduler(); }
 

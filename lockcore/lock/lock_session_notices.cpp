@@ -150,7 +150,7 @@ void LockSession::on(const action::Stopped& stopped) {
   line.reset();  // first, so that the next one's request is under way while this one's end is reported
   failChanges(lostError());
   // The client comes first, so that a user who gets the end may acquire again at once.
-  if (ended) ended(stopped.result, stopped.memory);
+  const std::shared_ptr<void> leaving = ended ? ended(stopped.result, stopped.memory) : nullptr;
   decide(gaveUp_ ? *gaveUp_ : error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
   for (const Released& release : releases) release(stopped.result);
   driver_->close();  // last: it may have to wait a moment for a thread that is submitting an event

@@ -1,9 +1,12 @@
 // What ends a lock against its holder's will, what warns of it, and who is told.
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <stop_token>
+#include <thread>
 
 #include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "lockcore/lock_hold.hpp"
 
@@ -148,6 +151,40 @@ TEST_F(LockHold, anOperatorsRequestToStepDownIsToldAndTheHandleIsStillToBeReleas
   EXPECT_EQ(lock.loss()->reason, RevokeReason::steppedDown);
   EXPECT_EQ(world.tryNow(*a, "orders").error().code, LockErrc::heldBySelf);
   EXPECT_EQ(world.release(lock), ReleaseResult::released);
+}
+
+TEST_F(LockHold, aClientIsNotGoneBeforeTheCallbacksOfALockThatEndedBefore) {
+  bool told = false;
+  {
+    Lock lock = world.acquireNow(*a, "orders");
+    lock.onLost([&](const TermEnd&) { told = true; });
+    world.scheduler->moveClocks({20s, 20s, 20s});
+    while (world.scheduler->runReady() > 0) {
+    }
+  }
+  while (world.scheduler->runReady() > 0) {
+  }
+  auto gone = std::async(std::launch::async, [&] { a.reset(); });
+  EXPECT_EQ(gone.wait_for(100ms), std::future_status::timeout);
+  EXPECT_FALSE(told);
+  world.callbacks->runReady();
+  gone.get();
+  EXPECT_TRUE(told);
+}
+
+/// With threads: the end of the lock and the end of its client are told at the same time.
+TEST(LockClientEnd, noCallbackOfAReleaseComesAfterIt) {
+  const auto store = makeMemoryStore();
+  for (int i = 0; i < 500; ++i) {
+    const auto told = std::make_shared<std::atomic<bool>>(false);
+    {
+      LockClient client{store};
+      Lock lock = client.acquire({"orders"}).value();
+      lock.releaseAsync({}, [told](ReleaseResult) { *told = true; });
+      while (client.acquire({"orders"}, {.waitFor = 0ms}).has_error() && i % 2 == 0) std::this_thread::yield();
+    }
+    ASSERT_TRUE(*told) << "round " << i;
+  }
 }
 
 /// The reason that counts is the first one for which the lock was lost. What is left of the lock is released all the

@@ -57,8 +57,8 @@ void sleepUntilOver(const Instant& from, nanoseconds length) {
 
 TEST(LockWatchdog, onABlockedLoopNothingIsHeldAfterTheLease) {
   LockOnABlockedLoop blocked;
-  const Instant asked = readClock();
   const nanoseconds left = blocked.lock.remaining();
+  const Instant asked = readClock();  // after it: from here on no more than that is left
   sleepUntilOver(asked, left);
   EXPECT_FALSE(blocked.lock.isHeld());
   EXPECT_FALSE(blocked.owner.holds({"orders"}));

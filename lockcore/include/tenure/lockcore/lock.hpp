@@ -59,7 +59,8 @@ class TENURE_API Lock {
   /// Calls `callback` once if the lock ends without this handle being released, also if it has already ended. The
   /// callback runs on the client's callback executor, in order with the lock's other callbacks, never inside this call,
   /// never under a mutex of the library. It may block and may call anything; its exceptions are contained and logged.
-  /// When the client closes, the release waits for the callback, for at most lease.drainTimeout.
+  /// It may still come or run when the handle is gone, but not when the client is gone (see ~LockClient). When the
+  /// client closes, the release waits for the callback, for at most lease.drainTimeout.
   void onLost(std::function<void(const TermEnd&)> callback);
   /// Calls `callback` with the remaining time when remaining() has fallen to `before`, once for each time that it falls
   /// so low. Where heartbeats run, that only happens when they fail. `before` must be more than 0, and less than what

@@ -116,7 +116,8 @@ class TENURE_API LockClient {
  public:
   /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null.
   explicit LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options = {}, Runtime runtime = {});
-  /// Calls close(), then waits until no callback is running, within the same bound.
+  /// Calls close(), then waits until no callback is queued or running, within the same bound; also none of locks that
+  /// ended before.
   ~LockClient();
   LockClient(LockClient&&) noexcept;
   LockClient& operator=(LockClient&&) noexcept;
@@ -176,8 +177,8 @@ class TENURE_API LockClient {
   /// Ends acquisitions under way, tells the work of each lock to stop (stop token, onLost with reason `stopped`), then
   /// releases all locks at once. Each release is independent: an error of one prevents none of the others. Returns when
   /// all are done, at most lease.drainTimeout + the longest lease + 1 s after the call. A second call gives the same
-  /// report. In a callback of one of its locks, or on a thread of its own scheduler, it returns at once and reports
-  /// `unknown` for each release that is not done.
+  /// report. In a callback of one of its locks or observers, or on a thread of its own scheduler, it returns at once
+  /// and reports `unknown` for each release that is not done.
   CloseReport close();
 
   /// This candidate's unique text, as in the records.
