@@ -1,7 +1,7 @@
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <stdexcept>
 #include <utility>
 
 #include <tenure/election/async_elector.hpp>
@@ -93,11 +93,10 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
     std::uint64_t mine = 0;
     {
       const std::lock_guard lock{mutex_};
-      if (waiting_) throw std::logic_error{"AsyncElector: somebody waits for the next term already"};
       taken.swap(offered_);
       if (!taken && !stopped_ && !cancel.stop_requested()) {
-        waiting_ = std::exchange(done, nullptr);
-        mine = ++wait_;
+        mine = ++lastWait_;
+        waits_[mine].done = std::exchange(done, nullptr);
       }
     }
     if (done) return done(std::move(taken));
@@ -105,22 +104,31 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
   }
 
   void stop() {
-    answerNothing([this] { stopped_ = true; });
+    Waits over;
+    {
+      const std::lock_guard lock{mutex_};
+      stopped_ = true;
+      over.swap(waits_);
+    }
+    for (auto& [number, wait] : over) wait.done(std::nullopt);
   }
 
  private:
   using Callback = std::stop_callback<std::function<void()>>;
+  struct Wait {
+    Done done{};
+    std::shared_ptr<Callback> onCancel{};
+  };
+  using Waits = std::map<std::uint64_t, Wait>;  // by their numbers, which grow
 
   void offer(std::optional<AwaitedTerm> term) {
-    Done done;
-    std::shared_ptr<Callback> over;
+    Waits::node_type first;
     {
       const std::lock_guard lock{mutex_};
-      done = std::exchange(waiting_, nullptr);
-      over.swap(onCancel_);
-      if (!done) offered_.swap(term);
+      if (waits_.empty()) return offered_.swap(term);
+      first = waits_.extract(waits_.begin());
     }
-    if (done) done(std::move(term));
+    first.mapped().done(std::move(term));
   }
 
   void drop() {
@@ -129,45 +137,29 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
     over.swap(offered_);
   }
 
-  /// The wait may be over before this is reached, and another one may have begun.
+  /// The wait may be over before this is reached.
   void arm(std::uint64_t mine, const std::stop_token& cancel) {
     if (!cancel.stop_possible()) return;
     auto callback = std::make_shared<Callback>(cancel, [weak = weak_from_this(), mine] {
       if (const auto self = weak.lock()) self->cancel(mine);
     });
     const std::lock_guard lock{mutex_};
-    if (waiting_ && wait_ == mine) onCancel_ = std::move(callback);
+    if (const auto wait = waits_.find(mine); wait != waits_.end()) wait->second.onCancel = std::move(callback);
   }
 
   void cancel(std::uint64_t which) {
-    Done done;
-    std::shared_ptr<Callback> over;
+    Waits::node_type over;
     {
       const std::lock_guard lock{mutex_};
-      if (wait_ != which) return;
-      done = std::exchange(waiting_, nullptr);
-      over.swap(onCancel_);
+      over = waits_.extract(which);
     }
-    if (done) done(std::nullopt);
-  }
-
-  void answerNothing(const std::function<void()>& change) {
-    Done done;
-    std::shared_ptr<Callback> over;
-    {
-      const std::lock_guard lock{mutex_};
-      change();
-      done = std::exchange(waiting_, nullptr);
-      over.swap(onCancel_);
-    }
-    if (done) done(std::nullopt);
+    if (over) over.mapped().done(std::nullopt);
   }
 
   std::mutex mutex_;
   std::optional<AwaitedTerm> offered_{};
-  Done waiting_{};
-  std::uint64_t wait_{0};  ///< its number
-  std::shared_ptr<Callback> onCancel_{};
+  Waits waits_{};
+  std::uint64_t lastWait_{0};
   bool stopped_{false};
 };
 
@@ -185,9 +177,9 @@ AsyncElector::~AsyncElector() {
 AsyncElector::AsyncElector(AsyncElector&&) noexcept = default;
 
 AsyncElector& AsyncElector::operator=(AsyncElector&& other) noexcept {
-  AsyncElector gone{std::move(*this)};
-  terms_ = std::move(other.terms_);
-  elector_ = std::move(other.elector_);
+  AsyncElector gone{std::move(other)};  // swapped, so that a move to itself changes nothing
+  terms_.swap(gone.terms_);
+  elector_.swap(gone.elector_);
   return *this;
 }
 

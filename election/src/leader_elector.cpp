@@ -23,8 +23,8 @@ LeaderElector::~LeaderElector() {
 LeaderElector::LeaderElector(LeaderElector&&) noexcept = default;
 
 LeaderElector& LeaderElector::operator=(LeaderElector&& other) noexcept {
-  LeaderElector gone{std::move(*this)};
-  impl_ = std::move(other.impl_);
+  LeaderElector gone{std::move(other)};  // swapped, so that a move to itself changes nothing
+  impl_.swap(gone.impl_);
   return *this;
 }
 

@@ -19,8 +19,8 @@ ShardedElector::~ShardedElector() {
 ShardedElector::ShardedElector(ShardedElector&&) noexcept = default;
 
 ShardedElector& ShardedElector::operator=(ShardedElector&& other) noexcept {
-  ShardedElector gone{std::move(*this)};
-  impl_ = std::move(other.impl_);
+  ShardedElector gone{std::move(other)};  // swapped, so that a move to itself changes nothing
+  impl_.swap(gone.impl_);
   return *this;
 }
 

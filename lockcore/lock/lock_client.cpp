@@ -29,8 +29,8 @@ LockClient::~LockClient() {
 LockClient::LockClient(LockClient&&) noexcept = default;
 
 LockClient& LockClient::operator=(LockClient&& other) noexcept {
-  LockClient gone{std::move(*this)};
-  impl_ = std::move(other.impl_);
+  LockClient gone{std::move(other)};  // swapped, so that a move to itself changes nothing
+  impl_.swap(gone.impl_);
   return *this;
 }
 

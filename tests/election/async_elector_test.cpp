@@ -4,7 +4,6 @@
 #include <future>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -104,7 +103,6 @@ TEST_F(AwaitedTerms, WaitEndsByStopAndByCancellation) {
   int told = 0;
   const auto counts = [&](const std::optional<AwaitedTerm>& term) { told += term ? 100 : 1; };
   b.whenElected(counts, cancel.get_token());
-  EXPECT_THROW(b.whenElected(counts), std::logic_error) << "one wait at a time";
   cancel.request_stop();
   EXPECT_EQ(told, 1);
   b.whenElected(counts, cancel.get_token());
@@ -117,6 +115,34 @@ TEST_F(AwaitedTerms, WaitEndsByStopAndByCancellation) {
   held->whenRevoked([&](bool really) { revoked = really; }, other.get_token());
   other.request_stop();
   EXPECT_FALSE(revoked) << "it was cancelled";
+}
+
+TEST_F(AwaitedTerms, EachTermGoesToTheOldestWait) {
+  AsyncElector a = elector("a", 300ms);
+  std::array<std::promise<std::optional<AwaitedTerm>>, 3> told;
+  std::stop_source cancel;
+  for (auto& each : told) {
+    a.whenElected([&](std::optional<AwaitedTerm> term) { each.set_value(std::move(term)); },
+                  &each == &told[1] ? cancel.get_token() : std::stop_token{});
+  }
+  cancel.request_stop();
+  EXPECT_FALSE(told[1].get_future().get());
+  a.start();
+  std::optional<AwaitedTerm> first = told[0].get_future().get();
+  ASSERT_TRUE(first);
+  a.elector().stepDown("for the next");
+  first.reset();
+  const std::optional<AwaitedTerm> next = told[2].get_future().get();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->fencingToken(), FencingToken{2});
+}
+
+TEST_F(AwaitedTerms, MoveToItselfChangesNothing) {
+  AsyncElector a = elector("a");
+  AsyncElector& same = a;
+  a = std::move(same);
+  a.start();
+  EXPECT_TRUE(take(a));
 }
 
 TEST_F(AwaitedTerms, TermOutlivesItsElector) {
@@ -162,7 +188,7 @@ TEST_F(AwaitedTerms, CoroutineLeadsUntilItIsRevokedAndThenTheLeaseIsFree) {
   EXPECT_EQ(lines, (std::vector<std::string>{"a 1", "a done", "a stops", "b 2", "b done", "b stops"}));
 }
 
-/// Of whose memory the operation is made.
+/// Of whose memory the operation is made. The count is of what has not been given back.
 template <class T>
 struct Counting {
   using value_type = T;
@@ -174,7 +200,10 @@ struct Counting {
     *bytes += n * sizeof(T);
     return std::allocator<T>{}.allocate(n);
   }
-  void deallocate(T* p, std::size_t n) { std::allocator<T>{}.deallocate(p, n); }
+  void deallocate(T* p, std::size_t n) {
+    *bytes -= n * sizeof(T);
+    std::allocator<T>{}.deallocate(p, n);
+  }
   friend bool operator==(const Counting&, const Counting&) = default;
 };
 
@@ -192,6 +221,7 @@ TEST_F(AwaitedTerms, OperationUsesWhatItsHandlerIsAssociatedWith) {
     EXPECT_FALSE(inside) << "never inside the call that starts it";
     EXPECT_TRUE(other.get_executor().running_in_this_thread());
     EXPECT_FALSE(signal.slot().has_handler()) << "the slot is the handler's again";
+    EXPECT_EQ(bytes, 0U) << "the handler may own this memory";
     called = true;
   };
   asyncWaitElected(a, io.get_executor(),
@@ -203,6 +233,20 @@ TEST_F(AwaitedTerms, OperationUsesWhatItsHandlerIsAssociatedWith) {
   EXPECT_EQ(io.run(), 0U) << "nothing of it belongs to this loop";
   other.run();
   EXPECT_TRUE(called);
+}
+
+TEST_F(AwaitedTerms, OperationThatIsNeverCompletedGivesItsMemoryBack) {
+  std::size_t bytes = 0;
+  AsyncElector a = elector("a");
+  {
+    asio::io_context io;
+    asyncWaitElected(a, io.get_executor(), asio::bind_allocator(Counting<void*>{&bytes}, [](const auto&) {
+                       ADD_FAILURE() << "nobody runs the loop";
+                     }));
+    EXPECT_GT(bytes, 0U);
+    a.requestStop();
+  }
+  EXPECT_EQ(bytes, 0U);
 }
 
 TEST_F(AwaitedTerms, SignalCancelsAndFuturesWork) {

@@ -71,6 +71,7 @@ elseif(CASE STREQUAL "find_package")
 
 elseif(CASE STREQUAL "find_package_refusals")
   expect_refusal("${SCRATCH}/refusal" "has no component \"teleport\"" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=teleport)
+  expect_refusal("${SCRATCH}/refusal" "tenure is a C\\+\\+ library" -DUSE_INSTALLED=ON -DLANGUAGE=C)
   expect_refusal("${SCRATCH}/refusal" "requested version \"99.0\"" -DUSE_INSTALLED=ON -DWANTED_VERSION=99.0)
 
 elseif(CASE STREQUAL "find_package_adapters")

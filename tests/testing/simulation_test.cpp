@@ -54,6 +54,12 @@ TEST(SimulationTest, ElectionsOverARealFileKeepEveryRule) {
   }
 }
 
+TEST(SimulationTest, LongLeasesTakeNoLonger) {
+  const auto report = over(makeMemoryStore(), {.leases = 60, .lease = std::chrono::hours{24}});
+  EXPECT_EQ(report.violation, "") << story(report);
+  EXPECT_GT(report.terms, 2U);
+}
+
 TEST(SimulationTest, ASeedMakesTheSameRunAgain) {
   const auto first = over(makeMemoryStore(), {.seed = 7});
   const auto second = over(makeMemoryStore(), {.seed = 7});
@@ -81,6 +87,12 @@ class Unconditional final : public ForwardingStore {
 class SameToken final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    behind_->read(key, options, [handler = std::move(handler)](ReadOutcome found) {
+      if (found && *found) (*found)->token = FencingToken{7};
+      handler(std::move(found));
+    });
+  }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     behind_->write(std::move(request), options, [handler = std::move(handler)](WriteOutcome outcome) {
       if (auto* applied = std::get_if<Applied>(&outcome)) applied->token = FencingToken{7};
@@ -103,6 +115,18 @@ class OldReads final : public ForwardingStore {
  private:
   ReadOutcome before_{std::optional<LeaseRecord>{}};
   int reads_{0};
+};
+
+/// Forgets that a lease was released.
+class NeverReleased final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    behind_->read(key, options, [handler = std::move(handler)](ReadOutcome found) {
+      if (found && *found) (*found)->released = false;
+      handler(std::move(found));
+    });
+  }
 };
 
 class Silent final : public ForwardingStore {
@@ -169,6 +193,8 @@ TEST(SimulationTest, BrokenStoresAreFound) {
   EXPECT_NE(violationOf<SameToken>().find("got the fencing token 7, and there was 7 before"), std::string::npos)
       << violationOf<SameToken>();
   EXPECT_NE(violationOf<OldReads>().find("the store showed "), std::string::npos) << violationOf<OldReads>();
+  EXPECT_NE(violationOf<NeverReleased>().find("with another released than was written"), std::string::npos)
+      << violationOf<NeverReleased>();
   EXPECT_NE(violationOf<Silent>().find("the store gave no answer in 200 ms"), std::string::npos);
   EXPECT_NE(violationOf<AnswersTwice>().find("the store answered a call twice"), std::string::npos);
   EXPECT_NE(violationOf<AnswersInside>().find("the store answered inside the call"), std::string::npos);
@@ -181,6 +207,8 @@ TEST(SimulationTest, OptionsOutOfRangeAreRefused) {
   EXPECT_THROW(static_cast<void>(over(store, {.candidates = 0})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.leases = 0})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.lease = milliseconds{1}})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(over(store, {.leases = 100'000, .lease = std::chrono::hours{24}})),
+               std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.leaseName = ""})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.patience = milliseconds{0}})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(nullptr, {})), std::invalid_argument);

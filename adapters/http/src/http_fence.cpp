@@ -406,8 +406,8 @@ FencePass::~FencePass() {
 }
 FencePass::FencePass(FencePass&&) noexcept = default;
 FencePass& FencePass::operator=(FencePass&& other) noexcept {
-  FencePass gone{std::move(*this)};
-  state_ = std::move(other.state_);
+  FencePass gone{std::move(other)};  // swapped, so that a move to itself changes nothing
+  state_.swap(gone.state_);
   return *this;
 }
 void FencePass::onOvertaken(std::function<void()> call) const {

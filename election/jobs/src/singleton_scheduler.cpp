@@ -150,8 +150,8 @@ SingletonScheduler::~SingletonScheduler() {
 }
 SingletonScheduler::SingletonScheduler(SingletonScheduler&&) noexcept = default;
 SingletonScheduler& SingletonScheduler::operator=(SingletonScheduler&& other) noexcept {
-  SingletonScheduler gone{std::move(*this)};
-  impl_ = std::move(other.impl_);
+  SingletonScheduler gone{std::move(other)};  // swapped, so that a move to itself changes nothing
+  impl_.swap(gone.impl_);
   return *this;
 }
 

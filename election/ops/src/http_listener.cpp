@@ -186,8 +186,8 @@ HttpListener::HttpListener(std::shared_ptr<Impl> impl) noexcept : impl_{std::mov
 HttpListener::HttpListener(HttpListener&&) noexcept = default;
 
 HttpListener& HttpListener::operator=(HttpListener&& other) noexcept {
-  HttpListener gone{std::move(*this)};
-  impl_ = std::move(other.impl_);
+  HttpListener gone{std::move(other)};  // swapped, so that a move to itself changes nothing
+  impl_.swap(gone.impl_);
   return *this;
 }
 

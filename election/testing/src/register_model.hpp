@@ -17,17 +17,17 @@ class RegisterModel {
   [[nodiscard]] std::string judge(const WriteRequest& request, const WriteOutcome& answer);
 
  private:
-  struct Record {
-    std::string version{};  ///< empty: there is none
-    std::string holder{};
-    FencingToken token{};
+  struct State {
+    std::optional<LeaseRecord> record{};
+    [[nodiscard]] std::string version() const { return record ? record->version.text() : std::string{}; }
+    [[nodiscard]] std::string holder() const { return record ? record->holder : std::string{}; }
   };
   [[nodiscard]] bool admits(const WriteRequest& request) const;
   [[nodiscard]] std::string judge(const WriteRequest& request, const Applied& applied);
   [[nodiscard]] std::string judge(const WriteRequest& request, const Conflict& conflict);
   [[nodiscard]] std::string see(const std::optional<LeaseRecord>& shown);
 
-  std::optional<Record> stored_{};
+  std::optional<State> stored_{};  ///< empty: not known
   FencingToken highest_{};
 };
 

@@ -20,7 +20,10 @@ class Process {
  public:
   Process(std::string name, std::shared_ptr<LeaseStore> store, const SimulationOptions& options,
           SimulatedNetwork& network)
-      : link{std::make_shared<Link>()}, network_{network}, rate_{static_cast<Nanos::rep>(network.below(401)) - 200} {
+      : link{std::make_shared<Link>()},
+        network_{network},
+        perRound_{options.lease / 4},
+        rate_{static_cast<Nanos::rep>(network.below(401)) - 200} {
     link->name = std::move(name);
     network.join(link);
     GroupOptions group{.group = options.leaseName, .candidate = {.id = link->name}};
@@ -41,7 +44,8 @@ class Process {
   /// As SIGKILL: nothing that it sent is taken back, and what it would still do reaches nobody.
   ~Process() {
     link->gone = true;
-    world_.drive<bool>([this] { return elector.reset(), true; }, perRound);
+    link->inbox.clear();  // its tasks own what owns the link
+    world_.drive<bool>([this] { return elector.reset(), true; }, perRound_);
   }
 
   [[nodiscard]] std::optional<Nanos> nextTimer() const {
@@ -78,8 +82,6 @@ class Process {
   std::optional<Nanos> endsAt{};  ///< it was asked to stop
 
  private:
-  static constexpr Nanos perRound = std::chrono::seconds{1};
-
   void elected(const Leadership& term) {
     ++network_.report.terms;
     network_.tell(link->name + " is elected, token " + std::to_string(term.fencingToken().value()));
@@ -90,6 +92,7 @@ class Process {
   }
 
   SimulatedNetwork& network_;
+  const Nanos perRound_;
   const Nanos::rep rate_;  // parts per million by which its clocks are fast
   ManualRuntime world_{};
   std::optional<Leadership> term_{};
@@ -263,6 +266,7 @@ void require(bool holds, const char* rule) {
 SimulationReport simulate(const std::function<std::shared_ptr<LeaseStore>()>& open, const SimulationOptions& options) {
   require(options.candidates >= 1 && options.candidates <= 50, "candidates must be 1 to 50");
   require(options.leases >= 1 && options.leases <= 1'000'000, "leases must be 1 to 1,000,000");
+  require(options.lease * options.leases <= std::chrono::years{10}, "lease * leases must be 10 years at most");
   require(options.patience >= milliseconds{1} && options.patience <= std::chrono::hours{1},
           "patience must be 1 ms to 1 h");
   GroupOptions group{.group = options.leaseName, .candidate = {.id = "p1"}};

@@ -13,8 +13,8 @@
 namespace tenure {
 
 /// One term and the work under it. The work lasts until this object is destroyed: only then does the elector release
-/// the lease (I9). As with any work, it has lease.drain_timeout from the end of the term on. Move-only. It may outlive
-/// its elector.
+/// the lease (I9). As with any work, it has lease.drain_timeout from the end of the term on. Move-only; a moved-from
+/// term may only be destroyed or assigned to. It may outlive its elector.
 class TENURE_API AwaitedTerm {
  public:
   AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept;  // internal
@@ -58,8 +58,8 @@ class TENURE_API AsyncElector {
   [[nodiscard]] LeaderElector& elector() noexcept;
 
   /// Calls `done` once, on a thread of the library or inside this call, with the next term that this process leads, or
-  /// the present one if nobody has taken it; with nothing after stop, or after a request of `cancel`. One wait at a
-  /// time: a second one throws std::logic_error.
+  /// the present one if nobody has taken it; with nothing after stop, or after a request of `cancel`. Each term goes to
+  /// one wait, the oldest.
   void whenElected(std::function<void(std::optional<AwaitedTerm>)> done, const std::stop_token& cancel = {});
 
  private:

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <new>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -11,49 +12,86 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 namespace tenure {
+namespace detail {
+
+/// A handler that waits for its answer, in memory from its associated allocator. That memory is given back before the
+/// handler is called or destroyed, because the handler may own it; Asio's own calls do the same.
+template <class Handler, class Executor>
+struct WaitingHandler {
+  Handler handler;
+  boost::asio::executor_work_guard<Executor> work;
+
+  struct Drop {
+    void operator()(WaitingHandler* waiting) const { static_cast<void>(take(waiting)); }
+  };
+  using Pointer = std::unique_ptr<WaitingHandler, Drop>;
+
+  [[nodiscard]] static Pointer make(Handler handler, const Executor& executor) {
+    Allocator allocator{boost::asio::get_associated_allocator(handler)};
+    void* const memory = std::allocator_traits<Allocator>::allocate(allocator, 1);
+    return Pointer{::new (memory)
+                       WaitingHandler{std::move(handler), boost::asio::executor_work_guard<Executor>{executor}}};
+  }
+  [[nodiscard]] static WaitingHandler take(WaitingHandler* waiting) {
+    Allocator allocator{boost::asio::get_associated_allocator(waiting->handler)};
+    WaitingHandler taken{std::move(*waiting)};
+    waiting->~WaitingHandler();
+    std::allocator_traits<Allocator>::deallocate(allocator, waiting, 1);
+    return taken;
+  }
+
+ private:
+  using Allocator = typename std::allocator_traits<boost::asio::associated_allocator_t<Handler>>::template rebind_alloc<
+      WaitingHandler>;
+};
+
+}  // namespace detail
 
 /// Starts `begin(done, cancel)`, of which `done` is called once, on any thread, with a Result. The asynchronous calls
-/// of tenure are built on it, and whoever wraps another of the library's callbacks may use it too.
+/// of tenure are built on it, and whoever wraps another of the library's callbacks may use it too. `begin` must not
+/// throw.
 ///
 /// The calls keep these rules. They complete on the executor that is associated with the handler, else on
-/// `executor`, which has outstanding work until then; never inside the call that starts them. What they keep comes from
-/// the handler's associated allocator. Cancellation of any type requests `cancel`: the slot is assigned before the
-/// start, and cleared before the handler is called, because it is the handler's again then. There is no error_code and
-/// no exception: the Result says what happened. A thread of the library posts the completion, so whoever answers
-/// (client, elector) must be gone before the execution context.
+/// `executor`, which has outstanding work until then; never inside the call that starts them. The handler and its
+/// completion are kept in memory from the handler's associated allocator, all of which is given back before the handler
+/// is called. Cancellation of any type requests `cancel`: the slot is assigned before the start, and cleared before the
+/// handler is called, because it is the handler's again then. There is no error_code and no exception: the Result says
+/// what happened. A thread of the library posts the completion, so whoever answers (client, elector) must be gone
+/// before the execution context.
 template <class Result, class Executor, class Begin, class CompletionToken>
 auto asyncCall(const Executor& executor, Begin begin, CompletionToken&& token) {
   namespace asio = boost::asio;
   return asio::async_initiate<CompletionToken, void(Result)>(
       [executor](auto handler, auto start) {
-        using Handler = decltype(handler);
         const auto slot = asio::get_associated_cancellation_slot(handler);
         const auto target = asio::get_associated_executor(handler, executor);
-        const auto allocator = asio::get_associated_allocator(handler);
-        // Tasks of the library must be copyable, and handlers are not.
-        const auto shared = std::allocate_shared<Handler>(allocator, std::move(handler));
-        const auto work =
-            std::allocate_shared<asio::executor_work_guard<std::decay_t<decltype(target)>>>(allocator, target);
+        using Waiting = detail::WaitingHandler<decltype(handler), std::decay_t<decltype(target)>>;
         std::stop_source stop;
         if (slot.is_connected()) {
           auto free = slot;
           free.assign([stop](asio::cancellation_type) mutable { stop.request_stop(); });
         }
-        const std::function<void(Result)> done = [shared, work, target, slot, allocator](Result result) {
-          const auto kept = std::allocate_shared<Result>(allocator, std::move(result));
-          asio::post(target, [shared, work, kept, slot] {
+        // Tasks of the library must be copyable, and handlers are not. Copies may outlive the handler, so this is not
+        // in its memory.
+        const auto kept = std::make_shared<typename Waiting::Pointer>(Waiting::make(std::move(handler), target));
+        const std::function<void(Result)> done = [kept, slot](Result result) {
+          Waiting waiting = Waiting::take(kept->release());
+          const auto allocator = asio::get_associated_allocator(waiting.handler);
+          const auto where = waiting.work.get_executor();
+          auto complete = [waiting = std::move(waiting), result = std::move(result), slot]() mutable {
             if (slot.is_connected()) {
               auto over = slot;
               over.clear();
             }
-            Handler last = std::move(*shared);
-            work->reset();
-            std::move(last)(std::move(*kept));
-          });
+            waiting.work.reset();
+            std::move(waiting.handler)(std::move(result));
+          };
+          asio::post(where, asio::bind_allocator(allocator, std::move(complete)));
         };
         start(done, stop.get_token());
       },

@@ -16,8 +16,9 @@ namespace tenure::test {
 struct TENURE_API SimulationOptions {
   /// Chooses what happens and when. A store that answers the same requests in the same way makes the same run again.
   std::uint64_t seed{1};
-  unsigned candidates{3};                 ///< processes that compete, 1..50
-  unsigned leases{200};                   ///< how long there are faults, in leases of virtual time, 1..1'000'000
+  unsigned candidates{3};  ///< processes that compete, 1..50
+  /// How long there are faults, in leases of virtual time, 1..1'000'000, and 10 years at most.
+  unsigned leases{200};
   std::chrono::milliseconds lease{3000};  ///< as LeaseOptions::duration
   std::string leaseName{"simulation"};    ///< nobody else may use this lease meanwhile
   /// How long the store may really take for one call, 1 ms .. 1 h.
@@ -45,7 +46,7 @@ struct TENURE_API SimulationReport {
 /// - two terms that lead or are valid at once, each judged by the clock of its process;
 /// - a term whose fencing token is not higher than every earlier one;
 /// - an answer that a register with conditional writes could not give to requests that come one at a time: an old
-///   record, or a write that was carried out although another version was stored;
+///   record, another one than was written, or a write that was carried out although another version was stored;
 /// - nobody leads 8 leases after the last fault, or the leader changes after that;
 /// - a call that the store does not answer within `patience`, answers inside the call or twice, or that throws.
 ///
