@@ -132,8 +132,7 @@ TEST_F(LockBounds, waitForIsABoundOverAStoreThatHangs) {
   constexpr int rounds = 1'000;
   constexpr int threads = 4;
   std::atomic<int> begun{0};
-  std::atomic<int> late{0};
-  std::atomic<std::int64_t> worst{0};
+  std::atomic<std::int64_t> worst{0};  // by how many nanoseconds a call took longer than its wait
   LockClient client{store, leaseOf(60s)};
   client.acquire(key)->release();  // what a client does only once
   const auto work = [&] {
@@ -143,7 +142,6 @@ TEST_F(LockBounds, waitForIsABoundOverAStoreThatHangs) {
       const nanoseconds spent =
           timeOf([&] { static_cast<void>(client.acquire({"key/" + std::to_string(i)}, {.waitFor = patience})); });
       const nanoseconds excess = spent - patience;
-      if (excess > allowedExcess) ++late;
       std::int64_t known = worst;
       while (known < excess.count() && !worst.compare_exchange_weak(known, excess.count())) {
       }
@@ -153,7 +151,7 @@ TEST_F(LockBounds, waitForIsABoundOverAStoreThatHangs) {
   for (int i = 0; i < threads; ++i) all.emplace_back(work);
   for (std::thread& one : all) one.join();
   RecordProperty("worst excess in us", std::to_string(worst / 1000));
-  EXPECT_EQ(late, 0) << "worst: " << worst / 1'000'000 << " ms";
+  expectWithin(0ms, nanoseconds{worst.load()});
   store->recover();
 }
 
