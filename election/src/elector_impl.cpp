@@ -157,10 +157,20 @@ void ElectorImpl::abandon(const Patience& patience) {
     grace = std::chrono::seconds{1};
   }
   termLane_->waitIdle(std::max(patience.left(), grace));
+  awaitStopCallbacks(std::max(patience.left(), grace));
   noticeLane_->waitIdle(patience.left());
   closeDriver();  // a library thread may keep this for a moment; the user's scheduler may be gone by then
   if (!listeners_.mute()) return log(LogLevel::error, "the elector is destroyed while a callback of it is running");
   if (ended) listeners_.clear();  // here and now, because a library thread may hold the last reference to this
+}
+
+void ElectorImpl::awaitStopCallbacks(nanoseconds patience) {
+  std::shared_ptr<TermHandle> term;
+  {
+    const std::lock_guard lock{mutex_};
+    term = endedLast_;
+  }
+  if (term) term->stop.awaitCallbacks(patience);
 }
 
 void ElectorImpl::closeDriver() {

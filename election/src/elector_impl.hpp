@@ -71,6 +71,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   [[nodiscard]] std::shared_ptr<ReclaimRequests> reclaimRequests();
   void closeDriver();
   [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
+  void awaitStopCallbacks(std::chrono::nanoseconds patience);
 
   // On the scheduler.
   void take(const LeaseNotice& notice);
@@ -129,6 +130,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   std::shared_ptr<DocumentWrites> documents_{};  ///< from the first term on; set on the scheduler
   ElectorView view_{};                           ///< empty until somebody asks
   std::shared_ptr<TermHandle> term_{};           ///< the term whose work was not told to stop yet
+  std::shared_ptr<TermHandle> endedLast_{};      ///< the last one whose work was told to stop
   std::shared_ptr<ElectorImpl> keepAlive_{};     ///< until Stopped, if the handle was destroyed inside a callback
 };
 

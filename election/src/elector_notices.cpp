@@ -107,6 +107,7 @@ void ElectorImpl::on(const action::Revoked& revoked) {
 /// The caller that gets the term tells the work to stop, so that happens exactly once (I5).
 std::shared_ptr<TermHandle> ElectorImpl::takeTerm() {
   const std::lock_guard lock{mutex_};
+  if (term_) endedLast_ = term_;
   return std::exchange(term_, nullptr);
 }
 

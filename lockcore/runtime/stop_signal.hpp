@@ -1,11 +1,13 @@
 // Internal: how the work of a term learns that the term has ended.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 namespace tenure {
 
@@ -33,18 +35,28 @@ class StopSignal {
 
   /// Runs the callbacks of the users.
   void fire() {
-    {
-      const std::lock_guard lock{mutex_};
-      begun_ = true;
-      begins_.notify_all();
-    }
+    std::unique_lock lock{mutex_};
+    begun_ = true;
+    firing_.push_back(std::this_thread::get_id());
+    changed_.notify_all();
+    lock.unlock();
     source_.request_stop();
+    lock.lock();
+    std::erase(firing_, std::this_thread::get_id());
+    changed_.notify_all();
+  }
+
+  /// Waits until it was fired and all callbacks have returned, unless one of them calls this. False: not in time.
+  bool awaitCallbacks(std::chrono::nanoseconds patience) {
+    std::unique_lock lock{mutex_};
+    if (std::count(firing_.begin(), firing_.end(), std::this_thread::get_id()) > 0) return true;
+    return changed_.wait_for(lock, patience, [this] { return begun_ && firing_.empty(); });
   }
 
   /// After this call requested() is true. If the other thread does not fire in time, this one does.
   void awaitFired(std::chrono::nanoseconds patience) {
     std::unique_lock lock{mutex_};
-    const bool begun = begins_.wait_for(lock, patience, [this] { return begun_; });
+    const bool begun = changed_.wait_for(lock, patience, [this] { return begun_; });
     lock.unlock();
     if (!begun) source_.request_stop();
     while (!requested()) std::this_thread::yield();  // the other thread is about to fire
@@ -52,10 +64,11 @@ class StopSignal {
 
  private:
   std::stop_source source_{};
-  mutable std::mutex mutex_;  ///< guards begun_ and given_
-  std::condition_variable begins_{};
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_{};
   bool begun_{false};
-  mutable bool given_{false};  ///< a token was given out, so there may be callbacks
+  std::vector<std::thread::id> firing_{};  ///< the threads that are in fire()
+  mutable bool given_{false};              ///< a token was given out, so there may be callbacks
 };
 
 }  // namespace tenure

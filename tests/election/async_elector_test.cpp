@@ -1,5 +1,6 @@
 // Terms that are awaited: with callbacks on the calls below Asio, and with Asio's tokens on a real loop.
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <future>
 #include <memory>
@@ -157,6 +158,27 @@ TEST_F(AwaitedTerms, TermOutlivesItsElector) {
   bool revoked = false;
   term->whenRevoked([&](bool really) { revoked = really; });
   EXPECT_TRUE(revoked) << "inside the call, because it was before";
+}
+
+TEST_F(AwaitedTerms, ElectorIsNotGoneBeforeTheWaitForTheEndOfItsTermIsAnswered) {
+  auto a = std::make_unique<AsyncElector>(elector("a"));
+  a->start();
+  std::optional<AwaitedTerm> term = take(*a);
+  ASSERT_TRUE(term);
+  std::promise<void> inside, mayLeave;
+  std::atomic<bool> answered{false};
+  term->whenRevoked([&](bool) {
+    inside.set_value();
+    mayLeave.get_future().wait();
+    answered = true;
+  });
+  term.reset();
+  auto gone = std::async(std::launch::async, [&] { a.reset(); });
+  inside.get_future().wait();
+  EXPECT_EQ(gone.wait_for(100ms), std::future_status::timeout);
+  mayLeave.set_value();
+  gone.get();
+  EXPECT_TRUE(answered);
 }
 
 TEST_F(AwaitedTerms, CoroutineLeadsUntilItIsRevokedAndThenTheLeaseIsFree) {

@@ -45,10 +45,10 @@ class TENURE_API LeaderElector {
   /// group is for ShardedElector.
   explicit LeaderElector(Group group, Listener listener = {}, Runtime runtime = {});
 
-  /// Calls stop(), then waits until no callback is running, and destroys the listeners. It waits at most as long as
-  /// stop() may take. (If your scheduler stands still, it waits one second more, so that the work can be told to stop
-  /// at all.) If a callback is still running then, this is logged as an error, and no further callback begins, not even
-  /// an onRevoked that is due.
+  /// Calls stop(), then waits until no callback is running, nor one of the last term's stop token, and destroys the
+  /// listeners. It waits at most as long as stop() may take. (If your scheduler stands still, it waits one second more,
+  /// so that the work can be told to stop at all.) If a callback is still running then, this is logged as an error, and
+  /// no further callback begins, not even an onRevoked that is due.
   ///
   /// Called from one of its own callbacks, it returns at once and the rest happens after the callback. Otherwise, once
   /// it has returned, nothing of the library uses your scheduler any more, except a task that is running there at that
