@@ -20,7 +20,7 @@ constexpr std::int64_t documentVersion = 1;
 std::optional<json::object> parsed(const std::string& data) {
   if (data.empty()) return json::object{{"tenure", documentVersion}};
   if (data.size() > maxLeaderDocumentBytes) return std::nullopt;
-  json::error_code unreadable;
+  boost::system::error_code unreadable;
   json::value value = json::parse(data, unreadable);
   if (unreadable || !value.is_object()) return std::nullopt;
   json::object& document = value.get_object();
