@@ -132,7 +132,7 @@ elseif(CASE STREQUAL "fetch_content")
   string(STRIP "${sum}" sum)
   build_consumer("${SCRATCH}/fetch_content" "-DTENURE_TARBALL=${tarball}" "-DTENURE_TARBALL_SHA256=${sum}")
   # What is not linked is not built.
-  file(GLOB_RECURSE libraries "${SCRATCH}/fetch_content/libtenure_*")
+  file(GLOB_RECURSE libraries "${SCRATCH}/fetch_content/libtenure_*.a" "${SCRATCH}/fetch_content/libtenure_*.so")
   if(libraries MATCHES "tenure_config|tenure_ops|tenure_store_etcd")
     message(FATAL_ERROR "libraries were built that nobody links: ${libraries}")
   endif()
