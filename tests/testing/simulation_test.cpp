@@ -209,6 +209,7 @@ TEST(SimulationTest, OptionsOutOfRangeAreRefused) {
   EXPECT_THROW(static_cast<void>(over(store, {.lease = milliseconds{1}})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.leases = 100'000, .lease = std::chrono::hours{24}})),
                std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(over(store, {.lease = milliseconds::max()})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.leaseName = ""})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(store, {.patience = milliseconds{0}})), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(over(nullptr, {})), std::invalid_argument);

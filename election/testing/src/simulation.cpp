@@ -266,7 +266,8 @@ void require(bool holds, const char* rule) {
 SimulationReport simulate(const std::function<std::shared_ptr<LeaseStore>()>& open, const SimulationOptions& options) {
   require(options.candidates >= 1 && options.candidates <= 50, "candidates must be 1 to 50");
   require(options.leases >= 1 && options.leases <= 1'000'000, "leases must be 1 to 1,000,000");
-  require(options.lease * options.leases <= std::chrono::years{10}, "lease * leases must be 10 years at most");
+  require(options.lease <= milliseconds{std::chrono::years{10}} / options.leases,  // a product might overflow
+          "lease * leases must be 10 years at most");
   require(options.patience >= milliseconds{1} && options.patience <= std::chrono::hours{1},
           "patience must be 1 ms to 1 h");
   GroupOptions group{.group = options.leaseName, .candidate = {.id = "p1"}};
