@@ -1,7 +1,10 @@
 #include "contract/store_calls.hpp"
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <sstream>
+#include <unistd.h>
 
 namespace tenure::contract {
 namespace {
@@ -220,8 +223,10 @@ WriteOutcome StoreCalls::requestStepDown(const LeaseKey& key, FencingToken token
 
 RecordVersion newVersion() {
   static std::atomic<std::uint64_t> last{0};
-  std::string digits = std::to_string(++last);
-  return RecordVersion{"00000000-0000-4000-8000-" + std::string(12 - digits.size(), '0') + digits};
+  std::array<char, 37> text{};
+  std::snprintf(text.data(), text.size(), "%08x-0000-4000-8000-%012llu", static_cast<unsigned>(getpid()),
+                static_cast<unsigned long long>(++last));
+  return RecordVersion{text.data()};
 }
 
 LeaseRecord recordOf(std::string holder) {

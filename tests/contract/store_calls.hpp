@@ -146,7 +146,7 @@ class StoreCalls {
   std::shared_ptr<CallLedger> ledger_;
 };
 
-/// A version that no other call in this process returns. Thread-safe.
+/// A version that no other call returns, in this process or in another one that lives. Thread-safe.
 [[nodiscard]] RecordVersion newVersion();
 
 /// A record as a live holder writes it, with a new version and every field set except data and attributes.
