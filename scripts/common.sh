@@ -108,12 +108,12 @@ quiet() {
   fi
 }
 
-# configure <preset>: only when there is something new; ninja itself notices changed CMakeLists.txt files.
+# configure <name> [<preset> <options>...]: only when there is something new; ninja itself notices changed CMakeLists.txt files.
 configure() {
   local dir=build/$1
   mkdir -p "$dir"
   if [[ -f $dir/build.ninja && ! CMakePresets.json -nt $dir/build.ninja ]]; then return 0; fi
-  quiet "$dir/configure.log" cmake --preset "$1"
+  quiet "$dir/configure.log" cmake --preset "${2:-$1}" -B "$dir" "${@:3}"
 }
 
 # Reads ninja's lines. Prints how far ninja is, and how long the rest takes at the same rate: on a terminal in one line
