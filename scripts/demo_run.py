@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import freezing
 import store_kinds
 import timeline
 
@@ -159,7 +160,8 @@ class Demo:
     def freeze_leader(self):
         victim, token = self.leader, self.token
         print("\nThe next one is frozen with SIGSTOP for 1.5 leases. It is not dead: only the lease can decide.")
-        victim.send(signal.SIGSTOP, "SIGSTOP")
+        freezing.freeze(victim.process.pid, [os.path.join(self.directory, "leases.db")])
+        victim.faults.append((now_ns(), "SIGSTOP"))
         self.say(f"SIGSTOP for {victim.name}", "31")
         until = now_ns() + int(1.5 * LEASE_S * 1e9)
         self.await_next(token, 10)

@@ -6,6 +6,7 @@ import sqlite3
 import sys
 
 import demo_run
+import freezing
 import redis_server
 
 RESOURCES = ("SQLite", "file", "Redis")
@@ -30,9 +31,10 @@ class Zombie(demo_run.Demo):
     def freeze_in_the_write(self):
         self.zombie, self.token_of_zombie = self.leader, self.token
         print("\nThe leader checks that it leads, and is frozen before it writes. Its successor comes and writes.")
-        with open(os.path.join(self.directory, "freeze"), "w", encoding="utf-8"):
-            pass  # the leader removes it after its check, and stops itself
-        os.waitid(os.P_PID, self.zombie.process.pid, os.WSTOPPED)
+        self.let_it_stop_itself()
+        while freezing.has_write_lock(os.path.join(self.directory, "leases.db"), self.zombie.process.pid):
+            self.zombie.process.send_signal(signal.SIGCONT)  # its heartbeat was in a transaction
+            self.let_it_stop_itself()
         self.zombie.faults.append((demo_run.now_ns(), "SIGSTOP"))
         self.say(f"{self.zombie.name} is frozen between its check and its write, with token {self.token_of_zombie}", "31")
         self.await_next(self.token_of_zombie, self.PATIENCE_S)
@@ -40,6 +42,11 @@ class Zombie(demo_run.Demo):
                   "the successor's writes")
         self.say(f"{self.leader.name} has written to {', '.join(RESOURCES)} with token {self.token}", "32")
         self.run_for(1.0)
+
+    def let_it_stop_itself(self):
+        with open(os.path.join(self.directory, "freeze"), "w", encoding="utf-8"):
+            pass  # the leader removes it after its check, and stops itself
+        os.waitid(os.P_PID, self.zombie.process.pid, os.WSTOPPED)
 
     def wake(self):
         print("\nIt wakes, and goes on where it was: it has checked, so it writes.")

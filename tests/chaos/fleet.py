@@ -9,9 +9,9 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[2] / "scripts")]
+from freezing import has_write_lock
 from processes import Candidate, now
-from stores import has_write_lock
 from verdict import SECOND, Run, Verdict
 
 PATIENCE_S = 60

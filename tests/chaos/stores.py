@@ -15,26 +15,13 @@ sys.path += [str(HERE.parents[1] / "scripts"), *(str(HERE.parent / folder) for f
 import dynamodb_server
 import etcd_cluster
 from client import FaultProxy
+from freezing import has_write_lock
 from postgresql_cluster import Cluster
 from switch import Switch
 
 GROUP = "chaos"
 # For locks: while a test waits longer than this, it does not see what the fleet does.
 SHORT_S = 0.05
-
-
-def has_write_lock(path, pid):
-    """Whether this process has the write lock of an SQLite database, or a lock on any part of its shared memory."""
-    wanted = set()
-    for suffix in ("", "-shm"):
-        with contextlib.suppress(OSError):
-            there = os.stat(f"{path}{suffix}")
-            wanted.add(f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}")
-    with open("/proc/locks", encoding="ascii") as file:
-        for fields in map(str.split, file):
-            if len(fields) > 5 and fields[1] != "->" and fields[3] == "WRITE" and fields[4] == str(pid) and fields[5] in wanted:
-                return True
-    return False
 
 
 class SqliteStore:

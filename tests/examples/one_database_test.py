@@ -52,7 +52,7 @@ class OneDatabase(ExampleTest):
         frozen, (successor,) = first_to_print([self.start(), self.start()], SHIPPED)
         frozen.wait_for(SHIPPED, count=2)
         while True:  # until it stands still between two statements of a shipment, or before its COMMIT
-            frozen.freeze()
+            self.freeze(frozen)
             held = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'"
             if wait_until(lambda: self.database.sql("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' "
                                                     "AND query LIKE '%shipments%' AND pid <> pg_backend_pid()") == "0",

@@ -1,17 +1,18 @@
 """Real processes for the tests of the examples; the tests wait for lines that they print."""
 
-import contextlib
 import os
 import pathlib
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
-import time
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import freezing
 
 BIN = pathlib.Path(os.environ["EXAMPLES_BIN"])
 SOURCE = pathlib.Path(os.environ["EXAMPLES_SOURCE"])
@@ -76,10 +77,6 @@ class Program:
         os.kill(self.pid, signal.SIGKILL)
         return self.exit_code()
 
-    def freeze(self):
-        os.kill(self.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, self.pid, os.WSTOPPED)
-
     def thaw(self):
         os.kill(self.pid, signal.SIGCONT)
 
@@ -132,22 +129,4 @@ class ExampleTest(unittest.TestCase):
         return program
 
     def freeze(self, program):
-        """Between its transactions: a process that is frozen inside a transaction lets nobody write
-        (docs/how-it-works.md, Limits), so that nobody could succeed it."""
-        deadline = time.monotonic() + PATIENCE
-        program.freeze()
-        while any(is_locked(path) for path in self.directory.glob("*.db")):
-            if time.monotonic() > deadline:
-                raise AssertionError("a database stays locked")
-            program.thaw()
-            program.freeze()
-
-
-def is_locked(database):
-    with contextlib.closing(sqlite3.connect(database, timeout=0.1, isolation_level=None)) as connection:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-            return False
-        except sqlite3.OperationalError:
-            return True
+        freezing.freeze(program.pid, list(self.directory.glob("*.db")))

@@ -18,6 +18,9 @@ import unittest
 
 from browser import CHROMIUM, DRIVER, Browser
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import freezing
+
 PROGRAM = os.environ["TENURE_PROGRAM"]
 PICTURES = os.environ.get("TENURE_PAGE_PICTURES", "")
 LEASE_S = 3
@@ -108,7 +111,7 @@ class Page(unittest.TestCase):
         browser.run("(window.shown = [], new MutationObserver(() => shown.push([performance.now(), "
                     "document.querySelector('article .state').textContent])).observe(document.querySelector('article'), "
                     "{subtree: true, childList: true, characterData: true}), 0)")
-        process.send_signal(signal.SIGSTOP)
+        freezing.freeze(process.pid, [self.folder / "leases.db"])
         frozen = browser.run("performance.now()")
         browser.await_text(STATE, "No answer")
         time.sleep(LEASE_S + 2)
