@@ -165,30 +165,36 @@ def bash(all_commands):
             if value is not None:
                 words = values_of(next((c for c in all_commands if values_of(c, option)), one), option)
                 lines.append(f"    \"{' '.join(one.path)} {option}\") echo \"{' '.join([kind_of(value), *words])}\" ;;")
-    lines += ["  esac", "}", """_tenure() {
-  local word at='' i value rest
+    lines += ["  esac", "}", """_tenure_files() {
+  compopt -o filenames 2>/dev/null  # readline quotes them
+  mapfile -t COMPREPLY < <(compgen "$@")
+}
+_tenure() {
+  local word at='' i value rest option
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
-    [[ $word == -- ]] && { mapfile -t COMPREPLY < <(compgen -A command -A file -- "${COMP_WORDS[COMP_CWORD]}"); return; }
+    [[ $word == -- ]] && { _tenure_files -A command -A file -- "${COMP_WORDS[COMP_CWORD]}"; return; }
     value=$(_tenure_value "$at" "$word")
     [[ -n $value ]] && { ((i++)); continue; }
     [[ $word == -* ]] && continue
     [[ -n $(_tenure_follows "${at:+$at }$word") ]] && at="${at:+$at }$word"
   done
-  word=${COMP_WORDS[COMP_CWORD]}
-  value=$(_tenure_value "$at" "${COMP_WORDS[COMP_CWORD - 1]}")
+  word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}
+  [[ $word == = ]] && word=''  # of --option=value, which bash takes apart
+  [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}
+  value=$(_tenure_value "$at" "$option")
   if [[ -n $value ]]; then
     read -r value rest <<<"$value"
     if [[ $value == file ]]; then
-      compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      _tenure_files -f -- "$word"
     else
       mapfile -t COMPREPLY < <(compgen -W "$rest" -- "$word")
     fi
     return
   fi
   mapfile -t COMPREPLY < <(compgen -W "$(_tenure_follows "$at")" -- "$word")
+  ((${#COMPREPLY[@]})) || [[ $word == -* ]] || _tenure_files -f -- "$word"
 }
 complete -F _tenure tenure
 """]
@@ -215,7 +221,8 @@ def zsh(all_commands):
         for option, (value, text) in sorted(options.items()):
             told = text.replace("[", "(").replace("]", ")").replace(":", "\\:")
             words = values_of(next((c for c in all_commands if values_of(c, option)), one), option)
-            action = "" if value is None else f":{value}:" + ("_files" if kind_of(value) == "file" else f"({' '.join(words)})" if words else " ")
+            shown = (value or "").replace(":", "\\:")  # what stands after a colon of its own zsh would run
+            action = "" if value is None else f":{shown}:" + ("_files" if kind_of(value) == "file" else f"({' '.join(words)})" if words else " ")
             specs.append(quoted(f"*{option}[{told}]{action}"))
         lines += [f"      commands=({commands_text})", f"      options=({' '.join(specs)}) ;;"]
     lines += ["  esac",
@@ -231,11 +238,14 @@ def fish(all_commands):
              "        switch (string join -- ' ' $at $word)",
              "            case " + " ".join(quoted(" ".join(one.path)) for one in all_commands if one.path),
              "                set at $at $word", "        end", "    end", "    set -l whole (string join -- ' ' $at)", "    test \"$whole\" = \"$argv[1]\"", "end",
-             "complete -c tenure -f"]
+             "complete -c tenure -f",
+             "complete -c tenure -n 'contains -- -- (commandline -opc)' -F -a '(__fish_complete_command)'"]
     for one, options in table(all_commands):
         at = f"-n {quoted('__tenure_at ' + (quoted(' '.join(one.path)) if one.path else quoted('')))}"
         for word, text in one.subcommands():
             lines.append(f"complete -c tenure {at} -a {word} -d {quoted(text)}")
+        if not one.subcommands():
+            lines.append(f"complete -c tenure {at} -F")
         for option, (value, text) in sorted(options.items()):
             name = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
             words = values_of(next((c for c in all_commands if values_of(c, option)), one), option)

@@ -74,6 +74,16 @@ class Papers(unittest.TestCase):
         self.assertEqual(self.bash("tenure", "lock", "hold", "--store", "sq"), ["sqlite"])
         self.assertEqual(self.bash("tenure", "run", "--config", str(ROOT / "READM")), [str(ROOT / "README.md")])
         self.assertIn("true", self.bash("tenure", "run", "--once", "--", "tru"))
+        self.assertEqual(self.bash("tenure", "check", str(ROOT / "READM")), [str(ROOT / "README.md")])
+        self.assertEqual(self.bash("tenure", "run", "--config", "=", str(ROOT / "READM")), [str(ROOT / "README.md")])
+
+    def test_bash_quotes_names_of_files_that_it_would_run(self):
+        name = "odd;echo IN''JECTED;name"
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, name).touch()
+            for line in ("tenure run -- ./od", "tenure lock hold x -- ./od", "tenure run --config ./od", "tenure check ./od"):
+                seen = self.typed(["bash", "--norc", "-i"], f"cd {folder}; source {self.out}/bash/tenure", line)
+                self.assertIn("odd\\;echo", seen, line)
 
     @needs("fish")
     def test_fish_offers_all_commands_options_and_values(self):
@@ -88,23 +98,39 @@ class Papers(unittest.TestCase):
             for option in one.options():
                 self.assertTrue(option in options or not option.startswith("--"), f"{one.name} {option}")
         self.assertEqual(ask("tenure lock hold --store sq"), ["sqlite"])
+        self.assertIn(str(ROOT / "README.md"), ask(f"tenure check {ROOT}/READM"))
+        self.assertIn(str(ROOT / "README.md"), ask(f"tenure run -- {ROOT}/READM"))
 
     @needs("zsh")
     def test_zsh_completes_at_a_terminal(self):
         for line, wanted in (("tenure ru", "tenure run"), ("tenure lock ho", "tenure lock hold"),
                              ("tenure run --onc", "tenure run --once"), ("tenure lock hold --store sq", "--store sqlite")):
-            seen = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.typed(line))
+            seen = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.zsh(line))
             self.assertIn(wanted, seen, line)
 
-    def typed(self, line):
+    @needs("zsh")
+    def test_zsh_runs_no_program_that_is_named_as_a_value(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("PORT", "WHERE"):  # of ADDRESS:PORT and KIND:WHERE
+                program = pathlib.Path(folder, name)
+                program.write_text(f"#!/bin/sh\necho > {folder}/was-run\n")
+                program.chmod(0o755)
+            for line in ("tenure fence proxy --listen ", "tenure fence recover --resource "):
+                self.zsh(line, f"PATH={folder}:$PATH")
+            self.assertFalse(pathlib.Path(folder, "was-run").exists())
+
+    def zsh(self, line, before=":"):
+        return self.typed(["zsh", "-f", "-i"], f"{before}; unset zle_bracketed_paste; fpath=({self.out}/zsh $fpath); "
+                          "autoload -Uz compinit; compinit -u -D", line)
+
+    def typed(self, shell, set_up, line):
         """The terminal's text after a line and a tab."""
         process, terminal = pty.fork()
         if process == 0:
-            os.execvp("zsh", ["zsh", "-f", "-i"])
+            os.execvp(shell[0], shell)
         try:
             # What the shell prints once it is ready must not be what was typed.
-            set_up = f"PS1=; unset zle_bracketed_paste; fpath=({self.out}/zsh $fpath); autoload -Uz compinit; compinit -u -D; echo re''ady\n"
-            os.write(terminal, set_up.encode())
+            os.write(terminal, f"PS1=; {set_up}; echo re''ady\n".encode())
             seen = self.read_until(terminal, "ready\r\n")
             os.write(terminal, line.encode() + b"\t")
             return seen.split("ready\r\n")[-1] + self.read_until(terminal, None)
