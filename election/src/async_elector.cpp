@@ -6,8 +6,16 @@
 
 #include <tenure/election/async_elector.hpp>
 
+#include "term_handle.hpp"
+
 namespace tenure {
 namespace {
+
+/// Where an exception leaves a caller's function the process ends, on whichever thread it is called.
+template <class Answer>
+void tell(const std::function<void(Answer)>& done, Answer answer) noexcept {
+  done(std::move(answer));
+}
 
 /// Answers once, whoever is first: the end of the term, or the cancellation. It keeps itself until then.
 class RevocationWait : public std::enable_shared_from_this<RevocationWait> {
@@ -33,7 +41,7 @@ class RevocationWait : public std::enable_shared_from_this<RevocationWait> {
       if (std::exchange(answered_, true)) return;
       over.swap(callbacks_);
     }
-    done_(revoked);
+    tell(done_, revoked);
   }
 
   const std::function<void(bool)> done_;
@@ -79,13 +87,16 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
  public:
   using Done = std::function<void(std::optional<AwaitedTerm>)>;
 
-  /// On a callback thread: returns when the work of the term has ended.
+  /// On a callback thread: returns when the work of the term has ended. Work that ends before its term gives the term
+  /// up: nobody would take it any more, and no other candidate could lead.
   void lead(const Leadership& term) {
     const auto end = std::make_shared<WorkEnd>();
     offer(AwaitedTerm{term, WorkEnd::workOf(end)});
     // A term that nobody took ends without work. It fires inside the constructor if that was before.
     const std::stop_callback untaken{term.stopToken(), [this] { drop(); }};
     end->wait();
+    if (term.stopToken().stop_requested()) return;
+    if (const auto driver = handleOf(term).driver.lock()) driver->submit(event::StepDown{"its work has ended"});
   }
 
   void wait(Done done, const std::stop_token& cancel) {
@@ -93,13 +104,13 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
     std::uint64_t mine = 0;
     {
       const std::lock_guard lock{mutex_};
-      taken.swap(offered_);
+      if (!cancel.stop_requested()) taken.swap(offered_);
       if (!taken && !stopped_ && !cancel.stop_requested()) {
         mine = ++lastWait_;
         waits_[mine].done = std::exchange(done, nullptr);
       }
     }
-    if (done) return done(std::move(taken));
+    if (done) return tell(done, std::move(taken));
     arm(mine, cancel);
   }
 
@@ -110,7 +121,7 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
       stopped_ = true;
       over.swap(waits_);
     }
-    for (auto& [number, wait] : over) wait.done(std::nullopt);
+    for (auto& [number, wait] : over) tell<std::optional<AwaitedTerm>>(wait.done, std::nullopt);
   }
 
  private:
@@ -128,7 +139,7 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
       if (waits_.empty()) return offered_.swap(term);
       first = waits_.extract(waits_.begin());
     }
-    first.mapped().done(std::move(term));
+    tell(first.mapped().done, std::move(term));
   }
 
   void drop() {
@@ -153,7 +164,7 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
       const std::lock_guard lock{mutex_};
       over = waits_.extract(which);
     }
-    if (over) over.mapped().done(std::nullopt);
+    if (over) tell<std::optional<AwaitedTerm>>(over.mapped().done, std::nullopt);
   }
 
   std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -116,6 +117,41 @@ TEST_F(AwaitedTerms, WaitEndsByStopAndByCancellation) {
   held->whenRevoked([&](bool really) { revoked = really; }, other.get_token());
   other.request_stop();
   EXPECT_FALSE(revoked) << "it was cancelled";
+}
+
+TEST_F(AwaitedTerms, TermThatIsDroppedIsGivenUp) {
+  AsyncElector a = elector("a");
+  a.start();
+  ASSERT_TRUE(take(a)) << "and dropped here, although it leads";
+  AsyncElector b = elector("b");
+  b.start();
+  const std::optional<AwaitedTerm> next = take(b);
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->leads());
+  EXPECT_FALSE(a.elector().isLeader());
+}
+
+TEST_F(AwaitedTerms, WaitThatIsCancelledBeforeItBeginsTakesNoTerm) {
+  AsyncElector a = elector("a");
+  a.start();
+  ASSERT_TRUE(eventually([&] { return a.elector().isLeader(); }));
+  std::stop_source cancel;
+  cancel.request_stop();
+  EXPECT_FALSE(take(a, cancel.get_token()));
+  const std::optional<AwaitedTerm> term = take(a);
+  ASSERT_TRUE(term);
+  EXPECT_EQ(term->fencingToken(), FencingToken{1});
+}
+
+TEST_F(AwaitedTerms, AnswerThatThrowsEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        AsyncElector a = elector("a");
+        a.whenElected([](const std::optional<AwaitedTerm>&) { throw std::runtime_error{"of the caller"}; });
+        a.stop();
+      },
+      "of the caller");
 }
 
 TEST_F(AwaitedTerms, EachTermGoesToTheOldestWait) {

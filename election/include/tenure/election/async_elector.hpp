@@ -13,8 +13,10 @@
 namespace tenure {
 
 /// One term and the work under it. The work lasts until this object is destroyed: only then does the elector release
-/// the lease (I9). As with any work, it has lease.drain_timeout from the end of the term on. Move-only; a moved-from
-/// term may only be destroyed or assigned to. It may outlive its elector.
+/// the lease (I9). As with any work, it has lease.drain_timeout from the end of the term on. An object that is
+/// destroyed before its term has ended gives the term up, as LeaderElector::stepDown does: so does one that arrives
+/// where nobody wants it any more. Move-only; a moved-from term may only be destroyed or assigned to. It may outlive
+/// its elector.
 class TENURE_API AwaitedTerm {
  public:
   AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept;  // internal
@@ -26,7 +28,7 @@ class TENURE_API AwaitedTerm {
   [[nodiscard]] bool leads() const noexcept { return term_.leads(); }
 
   /// Calls `done(true)` once when the work must stop, on a thread of the library; inside this call if that was before.
-  /// After a request of `cancel` it calls `done(false)` instead.
+  /// After a request of `cancel` it calls `done(false)` instead. `done` must not throw: that ends the process.
   void whenRevoked(std::function<void(bool)> done, const std::stop_token& cancel = {}) const;
 
  private:
@@ -59,7 +61,7 @@ class TENURE_API AsyncElector {
 
   /// Calls `done` once, on a thread of the library or inside this call, with the next term that this process leads, or
   /// the present one if nobody has taken it; with nothing after stop, or after a request of `cancel`. Each term goes to
-  /// one wait, the oldest.
+  /// one wait, the oldest. `done` must not throw: that ends the process.
   void whenElected(std::function<void(std::optional<AwaitedTerm>)> done, const std::stop_token& cancel = {});
 
  private:
