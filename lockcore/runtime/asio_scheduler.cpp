@@ -7,9 +7,11 @@
 #include <unistd.h>
 #include <utility>
 
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 
@@ -30,15 +32,28 @@ int makeTimer() {
   return fd;
 }
 
+template <class Executor>
+bool isOn(const asio::any_io_executor& executor) noexcept {
+  if (const auto* plain = executor.target<Executor>()) return plain->running_in_this_thread();
+  const auto* strand = executor.target<asio::strand<Executor>>();
+  return strand != nullptr && strand->get_inner_executor().running_in_this_thread();
+}
+
+/// Also where the executor keeps its loop at work, which is another type.
+template <class Executor>
+bool isOnLoopOf(const asio::any_io_executor& executor) noexcept {
+  using Tracked = decltype(asio::prefer(std::declval<Executor>(), asio::execution::outstanding_work.tracked));
+  return isOn<Executor>(executor) || isOn<Tracked>(executor);
+}
+
 /// True on any handler of the loop, not only on those of the strand: if the loop has one thread and that thread waits,
 /// nothing runs.
 bool runsInThisThread(const asio::any_io_executor& executor) noexcept {
-  if (const auto* loop = executor.target<asio::io_context::executor_type>()) return loop->running_in_this_thread();
-  if (const auto* strand = executor.target<asio::strand<asio::io_context::executor_type>>()) {
-    return strand->get_inner_executor().running_in_this_thread();
+  if (const auto* strand = executor.target<asio::strand<asio::any_io_executor>>()) {
+    return strand->running_in_this_thread() || runsInThisThread(strand->get_inner_executor());
   }
-  if (const auto* pool = executor.target<asio::thread_pool::executor_type>()) return pool->running_in_this_thread();
-  return false;
+  return isOnLoopOf<asio::io_context::executor_type>(executor) ||
+         isOnLoopOf<asio::thread_pool::executor_type>(executor);
 }
 
 /// All timers share one timerfd of CLOCK_BOOTTIME, and timers near each other share a wake-up. This timer fires right

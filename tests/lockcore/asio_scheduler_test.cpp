@@ -286,10 +286,19 @@ TEST_F(TwoThreads, theCallersThreadsAreTheSchedulers) {
   const auto onStrand = makeAsioScheduler(asio::make_strand(io_.get_executor()));
   asio::thread_pool pool{1};
   const auto onPool = makeAsioScheduler(asio::make_strand(pool.get_executor()));
+  // As coroutines see their executor, and as one that keeps its loop at work.
+  const asio::any_io_executor any = io_.get_executor();
+  const auto onAnyStrand = makeAsioScheduler(asio::make_strand(any));
+  const auto onTracked = makeAsioScheduler(asio::prefer(any, asio::execution::outstanding_work.tracked));
   std::promise<std::vector<bool>> seen;
-  asio::post(io_, [&] { seen.set_value({onLoop->isCurrent(), onStrand->isCurrent(), onPool->isCurrent()}); });
-  EXPECT_EQ(seen.get_future().get(), (std::vector<bool>{true, true, false}));
+  asio::post(io_, [&] {
+    seen.set_value({onLoop->isCurrent(), onStrand->isCurrent(), onAnyStrand->isCurrent(), onTracked->isCurrent(),
+                    onPool->isCurrent()});
+  });
+  EXPECT_EQ(seen.get_future().get(), (std::vector<bool>{true, true, true, true, false}));
   EXPECT_FALSE(onLoop->isCurrent());
+  EXPECT_FALSE(onAnyStrand->isCurrent());
+  EXPECT_FALSE(onTracked->isCurrent());
   EXPECT_FALSE(onStrand->isCurrent());
   bool inside = false;
   ASSERT_TRUE(onScheduler(*onPool, [&] { inside = onPool->isCurrent(); }));

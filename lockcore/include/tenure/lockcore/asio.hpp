@@ -1,5 +1,4 @@
-// For programs that have a Boost.Asio loop already: run the library's work on it. The only public header that sees
-// Asio.
+// For programs that have a Boost.Asio loop already: run the library's work on it. Opt-in: it sees Asio.
 #pragma once
 
 #include <memory>
@@ -8,6 +7,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
+
+#ifdef BOOST_ASIO_NO_TYPEID
+#error \
+    "tenure's libraries are built with RTTI. Without it (-fno-rtti) Asio's executors are others, which they cannot use."
+#endif
 
 namespace tenure {
 
