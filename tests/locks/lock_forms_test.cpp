@@ -88,6 +88,27 @@ TEST_F(LockForms, asioTokensOnTheCallersLoop) {
   EXPECT_EQ(refused, LockErrc::held);
 }
 
+TEST_F(LockForms, aCoroutineMayReturnALock) {
+  asio::io_context io;
+  LockClient client{store};
+  const auto acquired = [&]() -> asio::awaitable<LockResult<Lock>> {
+    const LeaseKey key{"orders"};
+    const AcquireOptions once{.waitFor = 0ms};
+    co_return co_await asyncAcquire(client, io.get_executor(), key, once, asio::use_awaitable);
+  };
+  std::future<LockResult<Lock>> future = asio::co_spawn(io, acquired(), asio::use_future);
+  io.run();
+  EXPECT_TRUE(future.get()->isHeld());
+}
+
+TEST_F(LockForms, aLockThatNobodyAcquiredHoldsNothing) {
+  Lock none;
+  EXPECT_FALSE(none.isHeld());
+  EXPECT_EQ(none.fencingToken(), FencingToken{});
+  EXPECT_EQ(none.renew().error().code, LockErrc::notHeld);
+  EXPECT_EQ(none.release(), ReleaseResult::notHeld);
+}
+
 TEST_F(LockForms, asioCancellationEndsTheWait) {
   const Lock held = a.acquire({"orders"}).value();
   asio::io_context io;

@@ -20,8 +20,9 @@ namespace tenure {
 
 class LockSession;  // internal
 
-/// One term of one lock. Only a LockClient makes one. It is renewed in the background until it is released, destroyed,
-/// or lost; a lost lock never comes back: acquire it again, which gives a new term with a higher token.
+/// One term of one lock. Only a LockClient makes one that is held. It is renewed in the background until it is
+/// released, destroyed, or lost; a lost lock never comes back: acquire it again, which gives a new term with a higher
+/// token.
 ///
 /// Threads: everything but moving and destroying may be called from any thread, also from callbacks. A call that blocks
 /// says so below. On a thread of the client's own scheduler it does not wait, but returns `wouldBlock` or
@@ -32,6 +33,8 @@ class LockSession;  // internal
 /// no lock is held, and no call has an effect.
 class TENURE_API Lock {
  public:
+  /// Holds nothing, as one that was moved from. Coroutines that return a LockResult<Lock> need it.
+  Lock() noexcept = default;
   /// Calls release({}), so it may block for a round trip, for at most one lease and a second. Does not throw.
   ~Lock();
   Lock(Lock&& other) noexcept;
