@@ -1,5 +1,6 @@
 // A term without an elector behaves as one with an elector does.
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 
 #include <gtest/gtest.h>
@@ -45,6 +46,20 @@ TEST(HandMadeTerm, WorkThatIsToldToStopStillHasAValidLease) {
   term.lose();
   EXPECT_EQ(told, 1);
   EXPECT_FALSE(term.leadership().isValid());
+}
+
+TEST(HandMadeTerm, MayLeadForEver) {
+  HandMadeTerm term{{.leadsFor = std::chrono::nanoseconds::max()}};
+  EXPECT_TRUE(term.leadership().leads());
+  EXPECT_TRUE(term.leadership().isValid());
+  term.stop();
+  EXPECT_TRUE(term.leadership().isValid());
+}
+
+TEST(HandMadeTerm, OptionsOutOfRangeAreRefused) {
+  EXPECT_THROW(HandMadeTerm{{.clock = nullptr}}, std::invalid_argument);
+  EXPECT_THROW(HandMadeTerm{{.leadsFor = -1ns}}, std::invalid_argument);
+  EXPECT_THROW(HandMadeTerm{{.stopMargin = -1ns}}, std::invalid_argument);
 }
 
 TEST(HandMadeTerm, CopiesOfTheLeadershipOutliveIt) {

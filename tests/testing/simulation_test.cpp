@@ -96,6 +96,8 @@ class SameToken final : public ForwardingStore {
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     behind_->write(std::move(request), options, [handler = std::move(handler)](WriteOutcome outcome) {
       if (auto* applied = std::get_if<Applied>(&outcome)) applied->token = FencingToken{7};
+      auto* conflict = std::get_if<Conflict>(&outcome);
+      if (conflict != nullptr && conflict->current && *conflict->current) (*conflict->current)->token = FencingToken{7};
       handler(std::move(outcome));
     });
   }
@@ -167,6 +169,43 @@ class Throws final : public ForwardingStore {
   }
 };
 
+class ThrowsAnything final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& /*key*/, CallOptions /*options*/, ReadHandler /*handler*/) override { throw 42; }
+};
+
+/// As `Throws`, in the call that comes first.
+class ThrowsAtTheStart final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void ensureSchema(CallOptions /*options*/, StatusHandler /*handler*/) override {
+    throw std::runtime_error{"no such table"};
+  }
+};
+
+/// Answers in the end, but does not return before.
+class Blocks final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    std::this_thread::sleep_for(milliseconds{250});  // lint-allow(sleep): the fault that is to be found
+    behind_->read(key, options, std::move(handler));
+  }
+};
+
+/// A record that no condition can name.
+class NoVersion final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    behind_->read(key, options, [handler = std::move(handler)](ReadOutcome found) {
+      if (found && !*found) found = std::optional{LeaseRecord{.holder = "nobody"}};
+      handler(std::move(found));
+    });
+  }
+};
+
 class AlwaysBusy final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -199,6 +238,11 @@ TEST(SimulationTest, BrokenStoresAreFound) {
   EXPECT_NE(violationOf<AnswersTwice>().find("the store answered a call twice"), std::string::npos);
   EXPECT_NE(violationOf<AnswersInside>().find("the store answered inside the call"), std::string::npos);
   EXPECT_NE(violationOf<Throws>().find("the store threw an exception: no such host"), std::string::npos);
+  EXPECT_NE(violationOf<ThrowsAnything>().find("the store threw something that is no std::exception"),
+            std::string::npos);
+  EXPECT_NE(violationOf<ThrowsAtTheStart>().find("the store threw an exception: no such table"), std::string::npos);
+  EXPECT_NE(violationOf<Blocks>().find("the store gave no answer in 200 ms"), std::string::npos);
+  EXPECT_NE(violationOf<NoVersion>().find("a record without a version"), std::string::npos) << violationOf<NoVersion>();
   EXPECT_NE(violationOf<AlwaysBusy>().find("nobody leads 8 leases after the last fault"), std::string::npos);
 }
 

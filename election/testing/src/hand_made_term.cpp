@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include <tenure/testing/hand_made_term.hpp>
@@ -5,6 +7,22 @@
 #include "election/src/term_handle.hpp"
 
 namespace tenure::test {
+namespace {
+
+HandMadeTermOptions checked(HandMadeTermOptions options) {
+  constexpr std::chrono::nanoseconds zero{0};
+  if (!options.clock) throw std::invalid_argument{"HandMadeTermOptions::clock is null"};
+  if (options.leadsFor < zero || options.stopMargin < zero) {
+    throw std::invalid_argument{"HandMadeTermOptions: leadsFor and stopMargin may not be negative"};
+  }
+  // For ever is some 73 years, so that no sum with it overflows.
+  const auto longest = std::chrono::nanoseconds::max() / 4;
+  options.leadsFor = std::min(options.leadsFor, longest);
+  options.stopMargin = std::min(options.stopMargin, longest);
+  return options;
+}
+
+}  // namespace
 
 struct HandMadeTerm::State {
   explicit State(const HandMadeTermOptions& options)
@@ -17,7 +35,7 @@ struct HandMadeTerm::State {
 };
 
 HandMadeTerm::HandMadeTerm(HandMadeTermOptions options)
-    : options_{std::move(options)}, state_{std::make_shared<State>(options_)}, leadership_{state_->handle} {
+    : options_{checked(std::move(options))}, state_{std::make_shared<State>(options_)}, leadership_{state_->handle} {
   renew();
 }
 

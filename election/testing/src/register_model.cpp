@@ -34,6 +34,7 @@ const char* difference(const LeaseRecord& written, const LeaseRecord& shown) {
 
 std::string RegisterModel::see(const std::optional<LeaseRecord>& shown) {
   const std::string version = shown ? shown->version.text() : std::string{};
+  if (shown && version.empty()) return "the store showed a record without a version";
   if (!stored_) stored_ = State{shown};
   if (stored_->version() != version) {
     return "the store showed " + named(version) + " although it has " + named(stored_->version());

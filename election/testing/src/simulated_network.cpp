@@ -5,6 +5,8 @@
 #include <future>
 #include <thread>
 
+#include <tenure/lockcore/clock.hpp>
+
 #include "lockcore/port/forwarding_store.hpp"
 
 namespace tenure::test {
@@ -36,17 +38,11 @@ std::string named(const WriteRequest& request) {
 
 /// Calls the handler with the first answer, and not with a later one.
 template <class Outcome>
-class Once {
- public:
-  explicit Once(std::function<void(Outcome)> handler)
-      : handler_{std::make_shared<std::function<void(Outcome)>>(std::move(handler))} {}
-  void operator()(Outcome outcome) const {
-    if (const auto handler = std::exchange(*handler_, nullptr)) handler(std::move(outcome));
-  }
-
- private:
-  std::shared_ptr<std::function<void(Outcome)>> handler_;
-};
+std::function<void(Outcome)> firstOnly(std::function<void(Outcome)> handler) {
+  return [kept = std::make_shared<std::function<void(Outcome)>>(std::move(handler))](Outcome outcome) {
+    if (const auto once = std::exchange(*kept, nullptr)) once(std::move(outcome));
+  };
+}
 
 }  // namespace
 
@@ -109,6 +105,7 @@ std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::funct
   const auto answer = std::make_shared<std::promise<Outcome>>();
   const auto isAnswered = std::make_shared<std::atomic<bool>>(false);
   std::future<Outcome> answered = answer->get_future();
+  const Instant began = readClock();
   try {
     call([=, misuse = misuse_, caller = std::this_thread::get_id()](Outcome outcome) {
       if (isAnswered->exchange(true)) {
@@ -121,25 +118,45 @@ std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::funct
   } catch (const std::exception& fault) {
     violated(std::string{"the store threw an exception: "} + fault.what());
     return std::nullopt;
+  } catch (...) {
+    violated("the store threw something that is no std::exception");
+    return std::nullopt;
   }
-  const bool inTime = answered.wait_for(options_.patience) == std::future_status::ready;
+  const Nanos left = options_.patience - elapsedForHolder(began, readClock());  // of what the call itself took
+  const bool inTime = left > Nanos{0} && answered.wait_for(left) == std::future_status::ready;
   if (!inTime) violated("the store gave no answer in " + std::to_string(options_.patience.count()) + " ms");
   if (*misuse_ == Misuse::answersTwice) violated("the store answered a call twice");
   if (*misuse_ == Misuse::answersInside) violated("the store answered inside the call");
   return inTime ? std::optional{answered.get()} : std::nullopt;
 }
 
-void SimulatedNetwork::read(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
-                            const LeaseKey& key, Nanos timeout, ReadHandler handler) {
-  const Once<ReadOutcome> answer{std::move(handler)};
+template <class Outcome>
+void SimulatedNetwork::roundTrip(const std::shared_ptr<Link>& from, Nanos timeout, std::function<void(Outcome)> handler,
+                                 const std::function<std::optional<Outcome>()>& carriedOut) {
+  const auto answer = firstOnly(std::move(handler));
   at(now_ + timeout, [=, this] { deliver(from, [=] { answer(noAnswer()); }); });
   if (loses(*from)) return;
   at(now_ + way(), [=, this] {
-    auto outcome = ask<ReadOutcome>([&](ReadHandler done) { store->read(key, {options_.patience}, std::move(done)); });
-    if (!outcome) return;
-    if (const std::string fault = model_.judge(*outcome); !fault.empty()) violated(fault);
-    if (loses(*from)) return;
+    auto outcome = carriedOut();
+    if (!outcome || loses(*from)) return;
     at(now_ + way(), [=, this, outcome = std::move(*outcome)] { deliver(from, [=] { answer(outcome); }); });
+  });
+}
+
+void SimulatedNetwork::ensureSchema(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
+                                    Nanos timeout, StatusHandler handler) {
+  roundTrip<StoreStatus>(from, timeout, std::move(handler), [=, this] {
+    return ask<StoreStatus>([&](StatusHandler done) { store->ensureSchema({options_.patience}, std::move(done)); });
+  });
+}
+
+void SimulatedNetwork::read(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
+                            const LeaseKey& key, Nanos timeout, ReadHandler handler) {
+  roundTrip<ReadOutcome>(from, timeout, std::move(handler), [=, this] {
+    auto outcome = ask<ReadOutcome>([&](ReadHandler done) { store->read(key, {options_.patience}, std::move(done)); });
+    const std::string fault = outcome ? model_.judge(*outcome) : std::string{};
+    if (!fault.empty()) violated(fault);
+    return outcome;
   });
 }
 
@@ -156,7 +173,7 @@ std::optional<WriteOutcome> SimulatedNetwork::carryOut(LeaseStore& store, const 
 
 void SimulatedNetwork::write(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
                              const WriteRequest& request, Nanos timeout, WriteHandler handler) {
-  const Once<WriteOutcome> answer{std::move(handler)};
+  const auto answer = firstOnly(std::move(handler));
   at(now_ + timeout, [=, this] { deliver(from, [=] { answer(Unknown{noAnswer()}); }); });
   if (faults && chance(5)) {  // a copy of it comes late; often nothing else does
     ++report.late;
@@ -191,6 +208,10 @@ class ThroughNetwork final : public ForwardingStore {
   ThroughNetwork(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Link> link, SimulatedNetwork& network)
       : ForwardingStore{std::move(behind)}, link_{std::move(link)}, network_{network} {}
 
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    if (link_->gone) return;
+    network_.ensureSchema(link_, behind_, options.timeout, std::move(handler));
+  }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     if (link_->gone) return;
     network_.read(link_, behind_, key, options.timeout, std::move(handler));

@@ -54,6 +54,8 @@ class SimulatedNetwork {
   void violated(const std::string& what);
   [[nodiscard]] bool isViolated() const noexcept { return !report.violation.empty(); }
 
+  void ensureSchema(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store, Nanos timeout,
+                    StatusHandler handler);
   void read(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store, const LeaseKey& key,
             Nanos timeout, ReadHandler handler);
   void write(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store, const WriteRequest& request,
@@ -73,6 +75,10 @@ class SimulatedNetwork {
   /// Calls the store and waits; empty: it did not answer, and that is a violation.
   template <class Outcome>
   [[nodiscard]] std::optional<Outcome> ask(const std::function<void(std::function<void(Outcome)>)>& call);
+  /// A request and its answer, each of which may be slow or lost.
+  template <class Outcome>
+  void roundTrip(const std::shared_ptr<Link>& from, Nanos timeout, std::function<void(Outcome)> handler,
+                 const std::function<std::optional<Outcome>()>& carriedOut);
   [[nodiscard]] std::optional<WriteOutcome> carryOut(LeaseStore& store, const Link& from, const WriteRequest& request);
   void hint(const Link& writer);
 

@@ -15,10 +15,11 @@ struct TENURE_API HandMadeTermOptions {
   FencingToken token{1};
   std::string leaseName{"lease"};
   std::string holder{"candidate#1"};
-  std::chrono::nanoseconds leadsFor{std::chrono::hours{1}};  ///< until it leads no more unless it is renewed
-  /// How much longer its lease stays valid then, for the work to end.
+  /// Until it leads no more unless it is renewed, from 0 on. More than 73 years are taken as 73 years.
+  std::chrono::nanoseconds leadsFor{std::chrono::hours{1}};
+  /// How much longer its lease stays valid then, for the work to end, from 0 on.
   std::chrono::nanoseconds stopMargin{std::chrono::seconds{1}};
-  /// By which this is judged: that of a ManualScheduler, or the system's.
+  /// By which this is judged: that of a ManualScheduler, or the system's. Not null.
   std::shared_ptr<const Clock> clock{systemClock()};
 };
 
@@ -28,6 +29,7 @@ struct TENURE_API HandMadeTermOptions {
 /// Threads: any; renew and the ends are calls of one thread at a time.
 class TENURE_API HandMadeTerm {
  public:
+  /// Throws std::invalid_argument for options out of range.
   explicit HandMadeTerm(HandMadeTermOptions options = {});
   ~HandMadeTerm();  ///< as lose()
   HandMadeTerm(const HandMadeTerm&) = delete;
