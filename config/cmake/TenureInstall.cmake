@@ -8,6 +8,15 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# A directory that was given as an absolute path (Nix does that) is a part of the prefix if it can be. Then the tree may be
+# moved.
+foreach(dir BINDIR LIBDIR INCLUDEDIR DATADIR)
+  cmake_path(IS_PREFIX CMAKE_INSTALL_PREFIX "${CMAKE_INSTALL_${dir}}" NORMALIZE below)
+  if(below)
+    file(RELATIVE_PATH CMAKE_INSTALL_${dir} "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_${dir}}")
+  endif()
+endforeach()
+
 set(TENURE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 get_property(tenure_libraries GLOBAL PROPERTY TENURE_LIBRARIES)
 
@@ -76,9 +85,18 @@ endfunction()
 function(tenure_install_pkgconfig component direct foreign)
   set(PC_COMPONENT "${component}")
   # The prefix is found from the file's own place. So it may be chosen when installing, and the tree may be moved.
-  file(RELATIVE_PATH PC_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-  set(PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
-  set(PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+  else()
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    set(PC_PREFIX "\${pcfiledir}/${up}")
+  endif()
+  foreach(dir LIBDIR INCLUDEDIR)
+    set(PC_${dir} "${CMAKE_INSTALL_${dir}}")
+    if(NOT IS_ABSOLUTE "${PC_${dir}}")
+      string(PREPEND PC_${dir} "\${prefix}/")
+    endif()
+  endforeach()
   set(requires "")
   set(PC_LIBS "")
   foreach(needed IN LISTS direct)
@@ -127,7 +145,7 @@ list(JOIN TENURE_COMPONENTS " " TENURE_COMPONENTS)
 
 # On request only, because it needs GoogleTest.
 set(contract_directory "${CMAKE_INSTALL_DATADIR}/tenure")
-file(RELATIVE_PATH TENURE_CONTRACT_FROM_PACKAGE "/${TENURE_PACKAGE_DIR}" "/${contract_directory}")
+file(RELATIVE_PATH TENURE_CONTRACT_FROM_PACKAGE "${CMAKE_INSTALL_FULL_LIBDIR}/cmake/tenure" "${CMAKE_INSTALL_FULL_DATADIR}/tenure")
 configure_file("${PROJECT_SOURCE_DIR}/config/cmake/store_contract-targets.cmake.in"
   "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake" DESTINATION "${TENURE_PACKAGE_DIR}"

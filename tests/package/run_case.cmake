@@ -81,8 +81,14 @@ elseif(CASE STREQUAL "find_package_adapters")
   if(WITH_POSTGRESQL)
     build_consumer("${SCRATCH}/adapters" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
       -DMORE_COMPONENTS=adapter_postgresql)
-    expect_refusal("${SCRATCH}/refusal" "PostgreSQL" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=adapter_postgresql
-      -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+    expect_refusal("${SCRATCH}/refusal" "tenure::adapter_postgresql needs what was not found: PostgreSQL" -DUSE_INSTALLED=ON
+      -DMORE_COMPONENTS=adapter_postgresql -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+    # An optional one is told as missing, and the others are there.
+    configure_consumer("${SCRATCH}/optional" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
+      "-DOPTIONAL_COMPONENTS=adapter_postgresql\;teleport\;adapter_file" -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+    if(NOT output MATCHES "adapter_postgresql: FALSE.*teleport: FALSE.*adapter_file: TRUE")
+      message(FATAL_ERROR "of optional components it says\n${output}")
+    endif()
   endif()
 
 elseif(CASE STREQUAL "headers")
@@ -164,8 +170,10 @@ elseif(CASE STREQUAL "testing")
 elseif(CASE MATCHES "^add_subdirectory")
   # Shared libraries here, static ones in the installed tree; without the stores behind a network here, with them there.
   set(install OFF)
+  set(private "${SCRATCH}/private")
   if(CASE STREQUAL "add_subdirectory_installed")
-    set(install ON)
+    set(install ON)  # with directories as Nix names them
+    set(directories "-DCMAKE_INSTALL_PREFIX=${private}" "-DCMAKE_INSTALL_LIBDIR=${private}/lib" "-DCMAKE_INSTALL_INCLUDEDIR=${private}-dev/include")
   endif()
   set(take build_consumer)
   if(CASE STREQUAL "add_subdirectory_configures")
@@ -174,13 +182,12 @@ elseif(CASE MATCHES "^add_subdirectory")
   cmake_language(CALL ${take} "${SCRATCH}/${CASE}" "-DTENURE_SOURCE=${TENURE_SOURCE}" "-DCMAKE_BUILD_TYPE=${CONFIG}" -DBUILD_SHARED_LIBS=ON
     -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_WITH_POSTGRESQL_STORE=OFF
     -DTENURE_WITH_ETCD_STORE=OFF -DTENURE_WITH_KUBERNETES_STORE=OFF -DTENURE_UNITY=ON
-    "-DTENURE_INSTALL=${install}")
+    "-DTENURE_INSTALL=${install}" ${directories})
   if(NOT install)
     return()
   endif()
   # Installed to a prefix of one's own, they find one another there.
-  set(private "${SCRATCH}/private")
-  file(REMOVE_RECURSE "${private}")
+  file(REMOVE_RECURSE "${private}" "${private}-dev")
   run("installing" "${CMAKE_COMMAND}" --install "${SCRATCH}/${CASE}" --config "${CONFIG}" --prefix "${private}")
   unset(ENV{LD_LIBRARY_PATH})
   file(GLOB_RECURSE libraries "${private}/libtenure_*.so")
@@ -199,6 +206,11 @@ elseif(CASE MATCHES "^add_subdirectory")
   endforeach()
   # A program that is linked with them elects.
   build_consumer("${SCRATCH}/private_consumer" "-DCMAKE_PREFIX_PATH=${private}" -DUSE_INSTALLED=ON)
+  set(ENV{PKG_CONFIG_PATH} "${private}/lib/pkgconfig")
+  run("pkg-config" pkg-config --cflags tenure-election)
+  if(NOT output MATCHES "-I${private}-dev/include" OR NOT EXISTS "${private}-dev/include/tenure/election/leader_elector.hpp")
+    message(FATAL_ERROR "the headers are not where pkg-config says: ${output}")
+  endif()
 
 else()
   message(FATAL_ERROR "no such case: ${CASE}")
