@@ -77,7 +77,7 @@ elseif(CASE STREQUAL "find_package_refusals")
 elseif(CASE STREQUAL "find_package_adapters")
   # Who asks for no fence of PostgreSQL need not have libpq; who does is told what is missing.
   build_consumer("${SCRATCH}/adapters" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
-    "-DMORE_COMPONENTS=adapter_sqlite\;adapter_file" -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+    "-DMORE_COMPONENTS=adapter_sqlite adapter_file" -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
   if(WITH_POSTGRESQL)
     build_consumer("${SCRATCH}/adapters" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
       -DMORE_COMPONENTS=adapter_postgresql)
@@ -85,7 +85,7 @@ elseif(CASE STREQUAL "find_package_adapters")
       -DMORE_COMPONENTS=adapter_postgresql -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
     # An optional one is told as missing, and the others are there.
     configure_consumer("${SCRATCH}/optional" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
-      "-DOPTIONAL_COMPONENTS=adapter_postgresql\;teleport\;adapter_file" -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+      "-DOPTIONAL_COMPONENTS=adapter_postgresql teleport adapter_file" -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
     if(NOT output MATCHES "adapter_postgresql: FALSE.*teleport: FALSE.*adapter_file: TRUE")
       message(FATAL_ERROR "of optional components it says\n${output}")
     endif()
