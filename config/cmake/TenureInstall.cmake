@@ -8,11 +8,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# A directory that was given as an absolute path (Nix does that) is a part of the prefix if it can be. Then the tree may be
-# moved.
+# A directory may be given as an absolute path, as Nix does. CMake puts the prefix before the headers' in any case.
 foreach(dir BINDIR LIBDIR INCLUDEDIR DATADIR)
-  cmake_path(IS_PREFIX CMAKE_INSTALL_PREFIX "${CMAKE_INSTALL_${dir}}" NORMALIZE below)
-  if(below)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}}")
     file(RELATIVE_PATH CMAKE_INSTALL_${dir} "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_${dir}}")
   endif()
 endforeach()
@@ -85,18 +83,9 @@ endfunction()
 function(tenure_install_pkgconfig component direct foreign)
   set(PC_COMPONENT "${component}")
   # The prefix is found from the file's own place. So it may be chosen when installing, and the tree may be moved.
-  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
-    set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
-  else()
-    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-    set(PC_PREFIX "\${pcfiledir}/${up}")
-  endif()
-  foreach(dir LIBDIR INCLUDEDIR)
-    set(PC_${dir} "${CMAKE_INSTALL_${dir}}")
-    if(NOT IS_ABSOLUTE "${PC_${dir}}")
-      string(PREPEND PC_${dir} "\${prefix}/")
-    endif()
-  endforeach()
+  file(RELATIVE_PATH PC_UP "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+  set(PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+  set(PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
   set(requires "")
   set(PC_LIBS "")
   foreach(needed IN LISTS direct)
@@ -152,7 +141,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake
   COMPONENT tenure_development)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/contract/" DESTINATION "${contract_directory}/contract"
   COMPONENT tenure_development FILES_MATCHING
-  PATTERN "*_contract.cpp" PATTERN "store_c*.?pp")
+  PATTERN "*_contract.cpp" PATTERN "store_c*.?pp" PATTERN "*_test.cpp" EXCLUDE)
 string(APPEND TENURE_COMPONENT_TABLE "set(_tenure_needs_store_contract \"lockcore\")\n"
   "set(_tenure_packages_store_contract \"GTest\")\n")
 
