@@ -12,7 +12,6 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
@@ -57,9 +56,10 @@ struct WaitingHandler {
 /// throw.
 ///
 /// The calls keep these rules. They complete on the executor that is associated with the handler, else on
-/// `executor`, which has outstanding work until then; never inside the call that starts them. The handler and its
-/// completion are kept in memory from the handler's associated allocator, all of which is given back before the handler
-/// is called. Cancellation of any type requests `cancel`: the slot is assigned before the start, and cleared before the
+/// `executor`, which has outstanding work until then; never inside the call that starts them. The handler is kept in
+/// memory from its associated allocator, which is given back before the handler is called. That allocator is used in
+/// the call that starts and on the executor, never on a thread of the library, so it need not be safe for threads.
+/// Cancellation of any type requests `cancel`: the slot is assigned before the start, and cleared before the
 /// handler is called, because it is the handler's again then. There is no error_code and no exception: the Result says
 /// what happened. A thread of the library posts the completion, so whoever answers (client, elector) must be gone
 /// before the execution context.
@@ -79,19 +79,16 @@ auto asyncCall(const Executor& executor, Begin begin, CompletionToken&& token) {
         // Tasks of the library must be copyable, and handlers are not. Copies may outlive the handler, so this is not
         // in its memory.
         const auto kept = std::make_shared<typename Waiting::Pointer>(Waiting::make(std::move(handler), target));
-        const std::function<void(Result)> done = [kept, slot](Result result) {
-          Waiting waiting = Waiting::take(kept->release());
-          const auto allocator = asio::get_associated_allocator(waiting.handler);
-          const auto where = waiting.work.get_executor();
-          auto complete = [waiting = std::move(waiting), result = std::move(result), slot]() mutable {
+        const std::function<void(Result)> done = [kept, slot, target](Result result) {
+          asio::post(target, [kept, slot, result = std::move(result)]() mutable {
+            Waiting waiting = Waiting::take(kept->release());
             if (slot.is_connected()) {
               auto over = slot;
               over.clear();
             }
             waiting.work.reset();
             std::move(waiting.handler)(std::move(result));
-          };
-          asio::post(where, asio::bind_allocator(allocator, std::move(complete)));
+          });
         };
         start(done, stop.get_token());
       },
