@@ -15,6 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// AddressSanitizer of g++ 12 has locks of its own. A child waits for ever for one that a thread of the parent held
+// while it allocated. So a child that hangs would say nothing about the library.
+#if !defined(__SANITIZE_ADDRESS__)
 /// Makes every call of a lock and its client; none has an effect. Returns what went wrong; 0: nothing.
 int callAll(LockClient& client, Lock& lock, std::stop_source pending, const LeaseObserver& observer) {
   alarm(5);
@@ -66,6 +69,7 @@ TEST(LockFork, noCallOfAChildWaitsForWhatAThreadOfTheParentHolds) {
   busy.join();
   EXPECT_TRUE(lock.isHeld());
 }
+#endif
 
 TEST(LockFork, aChildMayDestroyWhatItInherited) {
   const auto store = makeMemoryStore();
