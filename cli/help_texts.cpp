@@ -142,7 +142,8 @@ const char* const check = R"(tenure check - validate a configuration file
 Usage: tenure check FILE [--connect] [--effective]
 
 Reports every fault at once, as FILE:LINE:COLUMN: KEY: what is wrong and what is
-allowed. Touches nothing, unless --connect is given.
+allowed. Creates and contacts nothing, unless --connect is given. A store that
+can only be used elsewhere, such as in a pod, is no fault of the file.
 
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
@@ -226,6 +227,7 @@ Options:
 
 Exit codes:
   0    it has stepped down (with --wait 0s: it was asked to)
+  1    the leader is of another client, which cannot be asked
   2    wrong arguments or configuration
   83   the store cannot be reached
   84   nobody leads, or the group is paused
@@ -330,6 +332,7 @@ Exit codes:
   81   the pause was changed or ended by somebody else at the same moment
   83   the store cannot be reached
   84   the group is not paused
+  86   it is not known whether a write arrived: see tenure status
 
 Example:
   tenure resume --config group.yaml

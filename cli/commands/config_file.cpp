@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
+#include <stdexcept>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -75,21 +76,29 @@ int connect(const GroupConfig& config, const LeaseOfGroup& lease) {
   return exitOk;
 }
 
+/// A file may be for another place, such as a pod, whose store cannot be made here. The file is good all the same.
+std::string storeText(const GroupConfig& config) {
+  try {
+    return leaseOf(config).store->describe();
+  } catch (const std::runtime_error& cannot) {
+    return fmt::format("{} (which cannot be used from here: {})", config::typeOf(config.store).name, cannot.what());
+  }
+}
+
 }  // namespace
 
 int checkCommand(const CheckArguments& arguments) {
   const auto config = loadOrComplain(arguments.config);
   if (!config) return exitUsage;
-  const LeaseOfGroup lease = leaseOf(*config);
   if (arguments.connect) {
-    if (const int code = connect(*config, lease); code != exitOk) return code;
+    if (const int code = connect(*config, leaseOf(*config)); code != exitOk) return code;
   }
   if (arguments.effective) return say(effectiveYaml(*config)) ? exitOk : exitFailed;
   const LeaseTiming timing = LeaseTiming::from(config->options.lease).value();
-  const std::string line =
-      fmt::format("{}: OK: group {}, lease {}, heartbeat {}, store {}{}\n", arguments.config, toString(lease.key),
-                  durationText(timing.duration()), durationText(timing.heartbeat()), lease.store->describe(),
-                  arguments.connect ? ", which is reached and ready" : "");
+  const std::string line = fmt::format("{}: OK: group {}, lease {}, heartbeat {}, store {}{}\n", arguments.config,
+                                       toString(LeaseKey{config->options.group}), durationText(timing.duration()),
+                                       durationText(timing.heartbeat()), storeText(*config),
+                                       arguments.connect ? ", which is reached and ready" : "");
   return say(line) ? exitOk : exitFailed;
 }
 

@@ -30,7 +30,7 @@ TEST_F(CommandsTest, InitWritesAFileThatCheckAccepts) {
 }
 
 TEST_F(CommandsTest, InitWritesAFileForTheStoreThatIsAsked) {
-  for (const char* store : {"sqlite", "memory"}) {
+  for (const char* store : {"sqlite", "memory", "dynamodb", "postgresql", "etcd", "kubernetes"}) {
     const std::string file = directory_.file(std::string{store} + ".yaml");
     EXPECT_EQ(finish({"init", "--store", store, file}).code, cli::exitOk);
     EXPECT_NE(contentOf(file).find(std::string{"  type: "} + store + "\n"), std::string::npos);
@@ -84,6 +84,19 @@ TEST_F(CommandsTest, CheckTellsEveryFaultAndTouchesNothing) {
   const Finished missing = finish({"check", "--config", directory_.file("none.yaml")});
   EXPECT_EQ(missing.code, cli::exitUsage);
   EXPECT_NE(missing.errors.find("none.yaml"), std::string::npos) << missing.errors;
+}
+
+TEST_F(CommandsTest, CheckAcceptsAFileForAnotherPlaceAndSaysWhatIsMissingHere) {
+  const auto checked = [&](const std::string& store) {
+    directory_.write("group.yaml", "group: g\nstore: { type: kubernetes" + store + " }\n");
+    EXPECT_EQ(finish({"check", "--effective", config()}).code, cli::exitOk);
+    const Finished check = finish({"check", config()});
+    EXPECT_EQ(check.code, cli::exitOk) << check.errors;
+    return check.output;
+  };
+  EXPECT_NE(checked("").find("which cannot be used from here: Kubernetes store: no server is given"),
+            std::string::npos);
+  EXPECT_NE(checked(", kubeconfig: ./missing").find("/missing: "), std::string::npos);
 }
 
 TEST_F(CommandsTest, ARunOfAGroupWithShardsIsRefusedWithTheWayOut) {
