@@ -66,6 +66,7 @@ class Guard {
   void act();
   void terminate(const Instant& now);
   void kill();
+  [[nodiscard]] bool hurries() const;
   [[nodiscard]] std::optional<nanoseconds> untilTerminate(const Instant& now, const TermState& term) const;
   [[nodiscard]] nanoseconds untilKill(const Instant& now, const TermState& term) const;
   UniqueFd control_;
@@ -123,19 +124,20 @@ void Guard::watch(ReceivedMessage received) {
 
 void Guard::act() {
   if (!job_) return timer_.arm(std::nullopt);
-  const Instant now = readClock();
   const TermState term = channel_.term();
-  const auto terminateIn = untilTerminate(now, term);
-  if (terminateIn && terminateIn->count() <= 0 && untilKill(now, term).count() > 0) terminate(now);
-  if (untilKill(now, term).count() <= 0) kill();
+  const Instant begun = readClock();
+  const auto terminateIn = untilTerminate(begun, term);
+  if (terminateIn && terminateIn->count() <= 0 && untilKill(begun, term).count() > 0) terminate(begun);
+  if (untilKill(readClock(), term).count() <= 0) kill();
   if (supervisorGone_) {
-    job_->processes.refresh();
+    job_->processes.refresh([this] { return hurries(); });
     if (job_->processes.empty()) {
       const bool killed = job_->killed;
       job_.reset();
       return report(killed);
     }
   }
+  const Instant now = readClock();  // each look for the job's processes has taken time
   if (!job_->killed) return timer_.arm(earlier(untilTerminate(now, term), untilKill(now, term)));
   timer_.arm(supervisorGone_ ? std::optional{job_->killAgain} : std::nullopt);
   job_->killAgain = std::min(job_->killAgain * 2, killAgainAtMost);
@@ -157,10 +159,11 @@ void Guard::terminate(const Instant& now) {
   // A supervisor that claimed it may have died before it sent the signal. Then sending it twice is better than never.
   if (!channel_.claimTermination() && !supervisorGone_) return;
   job_->terminatedAt = now;
-  job_->processes.refresh();
-  job_->processes.signal(SIGTERM);
-  job_->processes.signal(SIGCONT);  // stopped processes cannot act on SIGTERM
+  job_->processes.terminate([this] { return hurries(); });
 }
+
+/// A look at all processes of the machine may take longer than the time that is left to the job.
+bool Guard::hurries() const { return !job_->killed && untilKill(readClock(), channel_.term()).count() <= 0; }
 
 /// Called even if the supervisor lives: a frozen supervisor cannot object, and will find the job gone and the term
 /// over.

@@ -1,6 +1,7 @@
 #include "job_processes.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstring>
@@ -57,18 +58,19 @@ bool isMarked(pid_t process, const std::string& identity) {
   return false;
 }
 
-std::vector<pid_t> allProcesses() {
-  std::vector<pid_t> out;
+/// Calls `goesOn` with each process until it says no. Returns whether all were seen.
+bool forEachProcess(const std::function<bool(pid_t)>& goesOn) {
   const std::unique_ptr<DIR, DirectoryCloser> proc{opendir("/proc")};
-  if (!proc) return out;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own
-  while (const dirent* entry = readdir(proc.get())) {
+  if (!proc) return false;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(proc.get());  // NOLINT(concurrency-mt-unsafe): the stream is this function's own
+    if (entry == nullptr) return errno == 0;
     pid_t process = 0;
     const std::string_view name{entry->d_name};
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (error == std::errc{} && end == name.data() + name.size()) out.push_back(process);
+    if (error == std::errc{} && end == name.data() + name.size() && !goesOn(process)) return false;
   }
-  return out;
 }
 
 }  // namespace
@@ -84,15 +86,17 @@ bool JobProcesses::belongs(pid_t process, bool& inGroup) const {
   return inGroup || (group && isMarked(process, identity_));
 }
 
-std::size_t JobProcesses::refresh() {
+std::size_t JobProcesses::refresh(const Hurry& hurry) {
+  searched_ = false;
   members_.erase(std::remove_if(members_.begin(), members_.end(),
                                 [](const Member& member) { return hasEnded(member.pidfd.get()); }),
                  members_.end());
   std::size_t found = 0;
-  for (const pid_t process : allProcesses()) {
+  searched_ = forEachProcess([&](pid_t process) {
     const auto known = [process](const Member& member) { return member.id == process; };
     if (std::none_of(members_.begin(), members_.end(), known) && add(process)) ++found;
-  }
+    return !hurry || !hurry();
+  });
   return found;
 }
 
@@ -110,11 +114,19 @@ bool JobProcesses::add(pid_t process) {
   return true;
 }
 
-void JobProcesses::signal(int signal) {
-  signalGroup(group_, signal);
-  for (const Member& member : members_) {
-    if (!member.inGroup) signalProcess(member.pidfd.get(), signal);
-  }
+void JobProcesses::terminate(const Hurry& hurry) {
+  signalGroup(group_, SIGTERM);
+  signalGroup(group_, SIGCONT);
+  const auto tell = [this](std::size_t from) {
+    for (std::size_t i = from; i < members_.size(); ++i) {
+      if (members_[i].inGroup) continue;
+      signalProcess(members_[i].pidfd.get(), SIGTERM);
+      signalProcess(members_[i].pidfd.get(), SIGCONT);
+    }
+  };
+  tell(0);
+  const std::size_t found = refresh(hurry);
+  tell(members_.size() - found);  // new ones are the last
 }
 
 void JobProcesses::kill() {

@@ -1,6 +1,7 @@
 // Everything that belongs to a job: its process group, and descendants that left the group.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -23,17 +24,22 @@ class JobProcesses {
   /// `identity`: 32 hex digits, unique per job. Throws std::system_error.
   JobProcesses(ProcessGroup group, std::string identity);
 
+  /// Asked after each process that a search looks at; true ends the search early.
+  using Hurry = std::function<bool()>;
+
   /// Looks again, and returns how many processes were not known before. Processes that have ended (also zombies) are
-  /// left out, and so is the group's leader if it has ended.
-  std::size_t refresh();
-  [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
+  /// left out, and so is the group's leader if it has ended. It takes some 10 us for each process of the machine.
+  std::size_t refresh(const Hurry& hurry = {});
+  /// Nothing of the job is left. False after a search that was ended early, which proves nothing.
+  [[nodiscard]] bool empty() const noexcept { return searched_ && members_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
 
   /// Readable when a process that the last refresh found has ended; call refresh again then.
   [[nodiscard]] int descriptor() const noexcept { return endings_.get(); }
 
-  /// Sends a signal to the whole group in one call, and to each other process.
-  void signal(int signal);
+  /// Sends SIGTERM, and SIGCONT because stopped processes cannot act on it, to the whole group in one call and to each
+  /// other process that is known. Then it looks for further ones and does the same with them.
+  void terminate(const Hurry& hurry = {});
 
   /// Sends SIGKILL to all, again until a look finds no new process, so that forks do not escape.
   void kill();
@@ -52,6 +58,7 @@ class JobProcesses {
   std::string identity_;
   UniqueFd endings_;
   std::vector<Member> members_;
+  bool searched_{false};  ///< the last look saw all processes
 };
 
 }  // namespace tenure::cli

@@ -112,7 +112,7 @@ void JobRun::act(const Instant& now) {
   }
   if (hurried_ || killed_) {
     kill(hurried_.value_or("it was killed before"));
-  } else if (untilKill(now).count() <= 0) {
+  } else if (untilKill(readClock()).count() <= 0) {  // looking for the job's processes has taken time
     kill("its time is over");
   }
 }
@@ -151,9 +151,7 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
   logger_.log(LogLevel::info, who() + " is told to stop: " + why, LogEvent::jobStopping,
               {{"pid", id()}, {"reason", why}});
   if (!isFirst) return;  // the guard did it, because this process was late
-  processes_.refresh();
-  processes_.signal(SIGTERM);
-  processes_.signal(SIGCONT);  // stopped processes cannot act on SIGTERM
+  processes_.terminate([this] { return untilKill(readClock()).count() <= 0; });
 }
 
 void JobRun::kill(const std::string& why) {

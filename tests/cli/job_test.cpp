@@ -175,6 +175,25 @@ TEST_F(JobTest, ProcessesOfOthersAreNotFound) {
   EXPECT_FALSE(other.status().has_value());
 }
 
+/// On a machine with many processes a look at all of them takes longer than a job may still have.
+TEST_F(JobTest, ALookThatIsEndedEarlyComesAfterTheSignalsAndProvesNothing) {
+  Job job = start({"sh", "-c", "trap 'exit 7' TERM; echo ready > " + directory_.file("mark") + "; while :; do :; done"},
+                  {{jobVariable, identity}});
+  job.openBarrier();
+  ASSERT_TRUE(eventually([&] { return contentOf(directory_.file("mark")) == "ready\n"; }));
+  JobProcesses processes{job.group(), identity};
+  EXPECT_FALSE(processes.empty()) << "nobody has looked";
+  std::vector<int> codes;
+  processes.terminate([&] {
+    codes.push_back(end(job).shellCode());  // so it was told before anything was looked at
+    return true;
+  });
+  EXPECT_EQ(codes, std::vector<int>{7});
+  EXPECT_FALSE(processes.empty()) << "not all processes were looked at";
+  processes.refresh();
+  EXPECT_TRUE(processes.empty());
+}
+
 TEST_F(JobTest, ForksDoNotEscapeAKill) {
   // Each process of the chain starts the next one and ends: a fork bomb of width one, inside the group and outside it.
   const std::string chain = "f() { (f &); }; f; sleep 60";
