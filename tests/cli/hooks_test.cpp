@@ -54,6 +54,7 @@ TEST_F(HooksTest, RunInTheOrderOfTheTermAndEndBeforeTheNextBegins) {
     EXPECT_GT(std::stoi(left), 500) << line;
     EXPECT_LT(std::stoi(left), 2000) << line << ", which is more than the lease";
   }
+  if (order.back() == "renewed2") order.pop_back();  // it may be that late already
   EXPECT_EQ(order, (std::vector<std::string>{"elected1", "ready", "job", "renewed1", "revoked1", "undone", "elected2",
                                              "ready", "job"}));
 }

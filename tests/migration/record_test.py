@@ -159,7 +159,8 @@ class Record(RowTest):
         proxy = self.enterContext(FaultProxy(the_endpoint()))
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         watcher = Watcher(self, self.group)
-        time.sleep(5)
+        writes = lambda: [entry["at"] for entry in proxy.log() if entry["operation"] == "UpdateItem"]
+        wait_until(lambda: len(writes()) >= 7, "seven writes")
         self.assertEqual(leader.finish(signal.SIGTERM), 0)
         time.sleep(0.2)
         states = watcher.end()
@@ -172,8 +173,7 @@ class Record(RowTest):
             self.assertEqual(state["leaseDuration"]["S"], str(self.lease_ms))
         self.assertEqual(["isReleased" in state for state in states], [False] * (len(states) - 1) + [True])
         self.assertEqual(states[-1]["isReleased"], {"S": "1"})
-        renewals = [entry for entry in proxy.log() if entry["operation"] == "UpdateItem"]
-        at = [entry["at"] for entry in renewals]
+        at = writes()
         gaps = sorted(b - a for a, b in zip(at, at[1:-1]))
         self.assertGreater(len(gaps), 4)
         self.assertAlmostEqual(gaps[len(gaps) // 2], self.heartbeat_ms / 1000, delta=0.1 * self.heartbeat_ms / 1000)
