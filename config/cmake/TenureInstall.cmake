@@ -8,12 +8,10 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# A directory may be given as an absolute path, as Nix does. CMake puts the prefix before the headers' in any case.
-foreach(dir BINDIR LIBDIR INCLUDEDIR DATADIR)
-  if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}}")
-    file(RELATIVE_PATH CMAKE_INSTALL_${dir} "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_${dir}}")
-  endif()
-endforeach()
+# Directories may be given as absolute paths, as Nix does. CMake puts the prefix before that of the headers in any case.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}" AND CMAKE_INSTALL_PREFIX)
+  file(RELATIVE_PATH CMAKE_INSTALL_INCLUDEDIR "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 
 set(TENURE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 get_property(tenure_libraries GLOBAL PROPERTY TENURE_LIBRARIES)
@@ -82,10 +80,17 @@ endfunction()
 
 function(tenure_install_pkgconfig component direct foreign)
   set(PC_COMPONENT "${component}")
-  # The prefix is found from the file's own place. So it may be chosen when installing, and the tree may be moved.
-  file(RELATIVE_PATH PC_UP "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
-  set(PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
-  set(PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+    set(PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+    set(PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+  else()
+    # The prefix is found from the file's own place. So it may be chosen when installing, and the tree may be moved.
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    set(PC_PREFIX "\${pcfiledir}/${up}")
+    set(PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+  endif()
   set(requires "")
   set(PC_LIBS "")
   foreach(needed IN LISTS direct)

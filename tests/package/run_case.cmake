@@ -77,6 +77,7 @@ elseif(CASE STREQUAL "find_package_refusals")
   expect_refusal("${SCRATCH}/refusal" "has no component \"teleport\"" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=teleport)
   expect_refusal("${SCRATCH}/refusal" "tenure is a C\\+\\+ library" -DUSE_INSTALLED=ON -DLANGUAGE=C)
   expect_refusal("${SCRATCH}/refusal" "requested version \"99.0\"" -DUSE_INSTALLED=ON -DWANTED_VERSION=99.0)
+  configure_consumer("${SCRATCH}/refusal" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON -DOF_CMAKE=3.1)
 
 elseif(CASE STREQUAL "find_package_adapters")
   # Who asks for no fence of PostgreSQL need not have libpq; who does is told what is missing.
@@ -94,6 +95,9 @@ elseif(CASE STREQUAL "find_package_adapters")
       message(FATAL_ERROR "of optional components it says\n${output}")
     endif()
   endif()
+  # Boost's package is found without one of its libraries, too.
+  expect_refusal("${SCRATCH}/refusal" "tenure::election needs what was not found: Boost json" -DUSE_INSTALLED=ON
+    -DCMAKE_DISABLE_FIND_PACKAGE_boost_json=ON)
 
 elseif(CASE STREQUAL "headers")
   # All public headers at once, under the warnings that a user may have as errors.
@@ -177,7 +181,8 @@ elseif(CASE MATCHES "^add_subdirectory")
   set(private "${SCRATCH}/private")
   if(CASE STREQUAL "add_subdirectory_installed")
     set(install ON)  # with directories as Nix names them
-    set(directories "-DCMAKE_INSTALL_PREFIX=${private}" "-DCMAKE_INSTALL_LIBDIR=${private}/lib" "-DCMAKE_INSTALL_INCLUDEDIR=${private}-dev/include")
+    set(directories "-DCMAKE_INSTALL_PREFIX=${private}" "-DCMAKE_INSTALL_LIBDIR=${private}-lib/lib"
+      "-DCMAKE_INSTALL_INCLUDEDIR=${private}-dev/include")
   endif()
   set(take build_consumer)
   if(CASE STREQUAL "add_subdirectory_configures")
@@ -191,10 +196,10 @@ elseif(CASE MATCHES "^add_subdirectory")
     return()
   endif()
   # Installed to a prefix of one's own, they find one another there.
-  file(REMOVE_RECURSE "${private}" "${private}-dev")
+  file(REMOVE_RECURSE "${private}" "${private}-lib" "${private}-dev")
   run("installing" "${CMAKE_COMMAND}" --install "${SCRATCH}/${CASE}" --config "${CONFIG}" --prefix "${private}")
   unset(ENV{LD_LIBRARY_PATH})
-  file(GLOB_RECURSE libraries "${private}/libtenure_*.so")
+  file(GLOB_RECURSE libraries "${private}-lib/libtenure_*.so")
   list(LENGTH libraries count)
   if(count LESS 5)
     message(FATAL_ERROR "${count} shared libraries were installed: ${libraries}")
@@ -209,13 +214,12 @@ elseif(CASE MATCHES "^add_subdirectory")
     endif()
   endforeach()
   # A program that is linked with them elects.
-  build_consumer("${SCRATCH}/private_consumer" "-DCMAKE_PREFIX_PATH=${private}" -DUSE_INSTALLED=ON)
-  set(ENV{PKG_CONFIG_PATH} "${private}/lib/pkgconfig")
-  run("pkg-config" pkg-config --cflags tenure-election)
-  string(REGEX MATCH "-I([^ \n]+)" headers "${output}")
-  file(REAL_PATH "${CMAKE_MATCH_1}" headers)
-  if(NOT headers STREQUAL "${private}-dev/include" OR NOT EXISTS "${headers}/tenure/election/leader_elector.hpp")
-    message(FATAL_ERROR "the headers are not where pkg-config says: ${output}")
+  build_consumer("${SCRATCH}/private_consumer" "-DCMAKE_PREFIX_PATH=${private}-lib" -DUSE_INSTALLED=ON)
+  set(ENV{PKG_CONFIG_PATH} "${private}-lib/lib/pkgconfig")
+  run("pkg-config" pkg-config --cflags --libs tenure-election)
+  if(NOT output MATCHES "-I${private}-dev/include .*-L${private}-lib/lib " OR
+      NOT EXISTS "${private}-dev/include/tenure/election/leader_elector.hpp")
+    message(FATAL_ERROR "neither headers nor libraries are where pkg-config says: ${output}")
   endif()
 
 else()
