@@ -167,10 +167,10 @@ def bash(all_commands):
                 lines.append(f"    \"{' '.join(one.path)} {option}\") echo \"{' '.join([kind_of(value), *words])}\" ;;")
     lines += ["  esac", "}", """_tenure_files() {
   compopt -o filenames 2>/dev/null  # readline quotes them
-  mapfile -t COMPREPLY < <(compgen "$@")
+  mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen "$@")
 }
 _tenure() {
-  local word at='' i value rest option
+  local word at='' i value rest option follows
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
@@ -193,8 +193,9 @@ _tenure() {
     fi
     return
   fi
-  mapfile -t COMPREPLY < <(compgen -W "$(_tenure_follows "$at")" -- "$word")
-  ((${#COMPREPLY[@]})) || [[ $word == -* ]] || _tenure_files -f -- "$word"
+  follows=$(_tenure_follows "$at")  # further commands come before options
+  mapfile -t COMPREPLY < <(compgen -W "$follows" -- "$word")
+  [[ $follows == [a-z]* || $word == -* ]] || _tenure_files -f -- "$word"
 }
 complete -F _tenure tenure
 """]

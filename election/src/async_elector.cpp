@@ -104,8 +104,9 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
     std::uint64_t mine = 0;
     {
       const std::lock_guard lock{mutex_};
-      if (!cancel.stop_requested()) taken.swap(offered_);
-      if (!taken && !stopped_ && !cancel.stop_requested()) {
+      const bool over = stopped_ || cancel.stop_requested();
+      if (!over) taken.swap(offered_);
+      if (!taken && !over) {
         mine = ++lastWait_;
         waits_[mine].done = std::exchange(done, nullptr);
       }

@@ -60,7 +60,8 @@ class Papers(unittest.TestCase):
 
     def bash(self, *words):
         script = f'source {self.out}/bash/tenure; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenure; printf "%s\\n" "${{COMPREPLY[@]}}"'
-        done = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], capture_output=True, text=True, check=True)
+        done = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], capture_output=True, text=True, check=True,
+                              cwd=ROOT)
         return done.stdout.split()
 
     def test_bash_offers_all_commands_options_and_values(self):
@@ -75,6 +76,8 @@ class Papers(unittest.TestCase):
         self.assertEqual(self.bash("tenure", "run", "--config", str(ROOT / "READM")), [str(ROOT / "README.md")])
         self.assertIn("true", self.bash("tenure", "run", "--once", "--", "tru"))
         self.assertEqual(self.bash("tenure", "check", str(ROOT / "READM")), [str(ROOT / "README.md")])
+        self.assertIn("README.md", self.bash("tenure", "check", ""))
+        self.assertEqual(self.bash("tenure", "READM"), [], "a command is wanted there")
         self.assertEqual(self.bash("tenure", "run", "--config", "=", str(ROOT / "READM")), [str(ROOT / "README.md")])
 
     def test_bash_quotes_names_of_files_that_it_would_run(self):
@@ -132,18 +135,19 @@ class Papers(unittest.TestCase):
             # What the shell prints once it is ready must not be what was typed.
             os.write(terminal, f"PS1=; {set_up}; echo re''ady\n".encode())
             seen = self.read_until(terminal, "ready\r\n")
-            os.write(terminal, line.encode() + b"\t")
-            return seen.split("ready\r\n")[-1] + self.read_until(terminal, None)
+            # The next word is shown once the tab has been dealt with.
+            os.write(terminal, line.encode() + b"\tafterwards")
+            return seen.split("ready\r\n")[-1] + self.read_until(terminal, "afterwards")
         finally:
             os.close(terminal)
             os.waitpid(process, 0)
 
     @staticmethod
     def read_until(terminal, mark):
-        """Until this is there; without a mark, until nothing came for a second."""
+        """Until the mark is there, for 30 s at most."""
         text, end = "", time.monotonic() + 30
-        while time.monotonic() < end and (mark is None or mark not in text):
-            if not select.select([terminal], [], [], 1 if mark is None else 30)[0]:
+        while time.monotonic() < end and mark not in text:
+            if not select.select([terminal], [], [], 30)[0]:
                 break
             text += os.read(terminal, 65536).decode(errors="replace")
         return text

@@ -217,10 +217,10 @@ class AlwaysBusy final : public ForwardingStore {
 };
 
 template <class Broken>
-std::string violationOf() {
+std::string violationOf(milliseconds patience = SimulationOptions{}.patience) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const auto report =
-        over(std::make_shared<Broken>(makeMemoryStore()), {.seed = seed, .leases = 60, .patience = milliseconds{200}});
+        over(std::make_shared<Broken>(makeMemoryStore()), {.seed = seed, .leases = 60, .patience = patience});
     if (!report.violation.empty()) return report.violation;
   }
   return "none was found";
@@ -234,14 +234,14 @@ TEST(SimulationTest, BrokenStoresAreFound) {
   EXPECT_NE(violationOf<OldReads>().find("the store showed "), std::string::npos) << violationOf<OldReads>();
   EXPECT_NE(violationOf<NeverReleased>().find("with another released than was written"), std::string::npos)
       << violationOf<NeverReleased>();
-  EXPECT_NE(violationOf<Silent>().find("the store gave no answer in 200 ms"), std::string::npos);
+  EXPECT_NE(violationOf<Silent>(milliseconds{200}).find("the store gave no answer in 200 ms"), std::string::npos);
   EXPECT_NE(violationOf<AnswersTwice>().find("the store answered a call twice"), std::string::npos);
   EXPECT_NE(violationOf<AnswersInside>().find("the store answered inside the call"), std::string::npos);
   EXPECT_NE(violationOf<Throws>().find("the store threw an exception: no such host"), std::string::npos);
   EXPECT_NE(violationOf<ThrowsAnything>().find("the store threw something that is no std::exception"),
             std::string::npos);
   EXPECT_NE(violationOf<ThrowsAtTheStart>().find("the store threw an exception: no such table"), std::string::npos);
-  EXPECT_NE(violationOf<Blocks>().find("the store gave no answer in 200 ms"), std::string::npos);
+  EXPECT_NE(violationOf<Blocks>(milliseconds{200}).find("the store gave no answer in 200 ms"), std::string::npos);
   EXPECT_NE(violationOf<NoVersion>().find("a record without a version"), std::string::npos) << violationOf<NoVersion>();
   EXPECT_NE(violationOf<AlwaysBusy>().find("nobody leads 8 leases after the last fault"), std::string::npos);
 }

@@ -102,9 +102,13 @@ Nanos SimulatedNetwork::way() {
 template <class Outcome>
 std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::function<void(Outcome)>)>& call) {
   ++report.requests;
-  const auto answer = std::make_shared<std::promise<Outcome>>();
+  struct Answer {
+    Outcome outcome;
+    Instant at;  // taken where it is given: a thread that waits may be kept waiting by others
+  };
+  const auto answer = std::make_shared<std::promise<Answer>>();
   const auto isAnswered = std::make_shared<std::atomic<bool>>(false);
-  std::future<Outcome> answered = answer->get_future();
+  std::future<Answer> answered = answer->get_future();
   const Instant began = readClock();
   try {
     call([=, misuse = misuse_, caller = std::this_thread::get_id()](Outcome outcome) {
@@ -113,7 +117,7 @@ std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::funct
         return;
       }
       if (std::this_thread::get_id() == caller) *misuse = Misuse::answersInside;
-      answer->set_value(std::move(outcome));
+      answer->set_value({std::move(outcome), readClock()});
     });
   } catch (const std::exception& fault) {
     violated(std::string{"the store threw an exception: "} + fault.what());
@@ -123,11 +127,13 @@ std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::funct
     return std::nullopt;
   }
   const Nanos left = options_.patience - elapsedForHolder(began, readClock());  // of what the call itself took
-  const bool inTime = left > Nanos{0} && answered.wait_for(left) == std::future_status::ready;
+  std::optional<Answer> got;
+  if (answered.wait_for(std::max(left, Nanos{0})) == std::future_status::ready) got = answered.get();
+  const bool inTime = got && elapsedForHolder(began, got->at) <= options_.patience;
   if (!inTime) violated("the store gave no answer in " + std::to_string(options_.patience.count()) + " ms");
   if (*misuse_ == Misuse::answersTwice) violated("the store answered a call twice");
   if (*misuse_ == Misuse::answersInside) violated("the store answered inside the call");
-  return inTime ? std::optional{answered.get()} : std::nullopt;
+  return inTime ? std::optional{std::move(got->outcome)} : std::nullopt;
 }
 
 template <class Outcome>
@@ -146,14 +152,14 @@ void SimulatedNetwork::roundTrip(const std::shared_ptr<Link>& from, Nanos timeou
 void SimulatedNetwork::ensureSchema(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
                                     Nanos timeout, StatusHandler handler) {
   roundTrip<StoreStatus>(from, timeout, std::move(handler), [=, this] {
-    return ask<StoreStatus>([&](StatusHandler done) { store->ensureSchema({options_.patience}, std::move(done)); });
+    return ask<StoreStatus>([&](StatusHandler done) { store->ensureSchema({mayTake()}, std::move(done)); });
   });
 }
 
 void SimulatedNetwork::read(const std::shared_ptr<Link>& from, const std::shared_ptr<LeaseStore>& store,
                             const LeaseKey& key, Nanos timeout, ReadHandler handler) {
   roundTrip<ReadOutcome>(from, timeout, std::move(handler), [=, this] {
-    auto outcome = ask<ReadOutcome>([&](ReadHandler done) { store->read(key, {options_.patience}, std::move(done)); });
+    auto outcome = ask<ReadOutcome>([&](ReadHandler done) { store->read(key, {mayTake()}, std::move(done)); });
     const std::string fault = outcome ? model_.judge(*outcome) : std::string{};
     if (!fault.empty()) violated(fault);
     return outcome;
@@ -162,8 +168,7 @@ void SimulatedNetwork::read(const std::shared_ptr<Link>& from, const std::shared
 
 std::optional<WriteOutcome> SimulatedNetwork::carryOut(LeaseStore& store, const Link& from,
                                                        const WriteRequest& request) {
-  auto outcome =
-      ask<WriteOutcome>([&](WriteHandler done) { store.write(request, {options_.patience}, std::move(done)); });
+  auto outcome = ask<WriteOutcome>([&](WriteHandler done) { store.write(request, {mayTake()}, std::move(done)); });
   if (!outcome) return outcome;
   tell(named(request) + " of " + from.name + ": " + named(*outcome));
   if (const std::string fault = model_.judge(request, *outcome); !fault.empty()) violated(fault);

@@ -72,6 +72,8 @@ class SimulatedNetwork {
   void deliver(const std::shared_ptr<Link>& to, std::function<void()> task);
   [[nodiscard]] bool loses(const Link& link);
   [[nodiscard]] Nanos way();
+  /// A store that gives up at the end of this time has said so before `patience` is over.
+  [[nodiscard]] std::chrono::milliseconds mayTake() const { return options_.patience - options_.patience / 10; }
   /// Calls the store and waits; empty: it did not answer, and that is a violation.
   template <class Outcome>
   [[nodiscard]] std::optional<Outcome> ask(const std::function<void(std::function<void(Outcome)>)>& call);

@@ -21,7 +21,8 @@ struct TENURE_API SimulationOptions {
   unsigned leases{200};
   std::chrono::milliseconds lease{3000};  ///< as LeaseOptions::duration
   std::string leaseName{"simulation"};    ///< nobody else may use this lease meanwhile
-  /// How long the store may really take for one call, 1 ms .. 1 h.
+  /// How long the store may really take for one call, 1 ms .. 1 h. It is told nine tenths of that as
+  /// CallOptions::timeout.
   std::chrono::milliseconds patience{10'000};
 };
 
