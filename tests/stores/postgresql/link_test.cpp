@@ -345,7 +345,7 @@ TEST_F(PostgresqlLink, AWarningIsReportedWithItsCode) {
 TEST_F(PostgresqlLink, AServerThatWarnsWithoutEndFillsNoMemory) {
   const std::string function = freshName("public.warns");
   table_.sql().exec("CREATE FUNCTION " + function +
-                    "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN FOR i IN 1..20000 LOOP "
+                    "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN FOR i IN 1..5000 LOOP "
                     "RAISE WARNING '%', repeat('é', 2000); END LOOP; RETURN 1; END $$");
   const StatementId call = link_.add("SELECT " + function + "()");
   const JobReply reply = link_.call({.writes = true, .statements = {{call}}});
