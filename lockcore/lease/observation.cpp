@@ -43,12 +43,14 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
 ///
 /// A record without a token was written by a client that releases by deleting, unless it says otherwise. The last term
 /// of this library is over then, unless it was not known when that record was seen: such a term may have begun since.
+/// That goes by tokens. So it does not go for a counter of a standby that was promoted and lacks terms: its token is
+/// lower than that of a term which may be valid. (A release that this candidate wrote has no token here, either.)
 std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseRecord>& record) const {
   using std::chrono::milliseconds;
   const bool vanished = record && record->vanished;
   if (record && !vanished) return milliseconds{0};
   const bool foreign = known_ && record_ && record_->token.isNone() && !record_->keptAtRelease;
-  const bool came = vanished && record->token > newestToken_;
+  const bool came = vanished && (record->token > newestToken_ || record->inherited);
   if (foreign && !came) return milliseconds{0};
   const milliseconds seen = record_ ? std::max(record_->leaseDuration, vanishedLease_) : vanishedLease_;
   return vanished ? std::max(seen, record->leaseDuration) : seen;
