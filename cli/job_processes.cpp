@@ -18,26 +18,8 @@ namespace {
 
 constexpr int maxKillRounds = 20;
 
-struct DirectoryCloser {
-  void operator()(DIR* directory) const noexcept { closedir(directory); }
-};
-
-/// Empty if the file does not exist (any more) or may not be read by us.
-std::string readProcFile(pid_t process, const char* name) {
-  const std::string path = "/proc/" + std::to_string(process) + '/' + name;
-  const UniqueFd file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  std::string content;
-  char chunk[4096];
-  for (;;) {
-    const ssize_t got = file ? read(file.get(), chunk, sizeof chunk) : 0;
-    if (got <= 0) return content;
-    content.append(chunk, static_cast<std::size_t>(got));
-  }
-}
-
 /// Read from the fields after the command name, which is in parentheses and may contain anything.
-std::optional<pid_t> processGroupOf(pid_t process) {
-  const std::string stat = readProcFile(process, "stat");
+std::optional<pid_t> processGroupOf(const std::string& stat) {
   const std::size_t name = stat.rfind(')');
   if (name == std::string::npos) return std::nullopt;
   char state = '?';
@@ -47,8 +29,7 @@ std::optional<pid_t> processGroupOf(pid_t process) {
   return group;
 }
 
-bool isMarked(pid_t process, const std::string& identity) {
-  const std::string environment = readProcFile(process, "environ");
+bool isMarked(const std::string& environment, const std::string& identity) {
   const std::string prefix = std::string{jobVariable} + '=';
   for (std::size_t at = 0; at < environment.size();) {
     const std::string_view entry{environment.c_str() + at};
@@ -58,21 +39,6 @@ bool isMarked(pid_t process, const std::string& identity) {
   return false;
 }
 
-/// Calls `goesOn` with each process until it says no. Returns whether all were seen.
-bool forEachProcess(const std::function<bool(pid_t)>& goesOn) {
-  const std::unique_ptr<DIR, DirectoryCloser> proc{opendir("/proc")};
-  if (!proc) return false;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(proc.get());  // NOLINT(concurrency-mt-unsafe): the stream is this function's own
-    if (entry == nullptr) return errno == 0;
-    pid_t process = 0;
-    const std::string_view name{entry->d_name};
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (error == std::errc{} && end == name.data() + name.size() && !goesOn(process)) return false;
-  }
-}
-
 }  // namespace
 
 JobProcesses::JobProcesses(ProcessGroup group, std::string identity)
@@ -80,19 +46,18 @@ JobProcesses::JobProcesses(ProcessGroup group, std::string identity)
   if (!endings_) throwErrno("epoll_create1");
 }
 
-bool JobProcesses::belongs(pid_t process, bool& inGroup) const {
-  const auto group = processGroupOf(process);
+bool JobProcesses::belongs(pid_t process, bool& inGroup) {
+  const auto group = processGroupOf(table_.read(process, "stat"));
   inGroup = group == group_.id;
-  return inGroup || (group && isMarked(process, identity_));
+  return inGroup || (group && isMarked(table_.read(process, "environ"), identity_));
 }
 
 std::size_t JobProcesses::refresh(const Hurry& hurry) {
-  searched_ = false;
   members_.erase(std::remove_if(members_.begin(), members_.end(),
                                 [](const Member& member) { return hasEnded(member.pidfd.get()); }),
                  members_.end());
   std::size_t found = 0;
-  searched_ = forEachProcess([&](pid_t process) {
+  searched_ = table_.forEach([&](pid_t process) {
     const auto known = [process](const Member& member) { return member.id == process; };
     if (std::none_of(members_.begin(), members_.end(), known) && add(process)) ++found;
     return !hurry || !hurry();
@@ -105,8 +70,9 @@ std::size_t JobProcesses::refresh(const Hurry& hurry) {
 bool JobProcesses::add(pid_t process) {
   bool inGroup = false;
   if (process == getpid() || !belongs(process, inGroup)) return false;
-  UniqueFd pidfd = tryOpenPidfd(process);
+  UniqueFd pidfd = table_.pidfdOf(process);
   if (!pidfd || !belongs(process, inGroup) || hasEnded(pidfd.get())) return false;
+  if (killing_) signalProcess(pidfd.get(), SIGKILL);  // at once: it may fork before all others are looked at
   epoll_event ending{};
   ending.events = EPOLLIN;
   epoll_ctl(endings_.get(), EPOLL_CTL_ADD, pidfd.get(), &ending);
@@ -131,6 +97,7 @@ void JobProcesses::terminate(const Hurry& hurry) {
 
 void JobProcesses::kill() {
   signalGroup(group_, SIGKILL);
+  killing_ = true;
   for (int round = 0; round < maxKillRounds; ++round) {
     // The known ones first, because reading /proc takes milliseconds.
     for (const Member& member : members_) signalProcess(member.pidfd.get(), SIGKILL);

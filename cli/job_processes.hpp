@@ -8,6 +8,7 @@
 
 #include "lockcore/runtime/unique_fd.hpp"
 #include "process.hpp"
+#include "process_table.hpp"
 
 namespace tenure::cli {
 
@@ -30,9 +31,11 @@ class JobProcesses {
   /// Looks again, and returns how many processes were not known before. Processes that have ended (also zombies) are
   /// left out, and so is the group's leader if it has ended. It takes some 10 us for each process of the machine.
   std::size_t refresh(const Hurry& hurry = {});
-  /// Nothing of the job is left. False after a search that was ended early, which proves nothing.
+  /// Nothing of the job is left. False after a search that did not see all processes, which proves nothing.
   [[nodiscard]] bool empty() const noexcept { return searched_ && members_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
+  /// Why the last look did not see all processes (an errno); 0: it did, or was ended early.
+  [[nodiscard]] int lookError() const noexcept { return table_.error(); }
 
   /// Readable when a process that the last refresh found has ended; call refresh again then.
   [[nodiscard]] int descriptor() const noexcept { return endings_.get(); }
@@ -51,14 +54,16 @@ class JobProcesses {
     UniqueFd pidfd;
   };
 
-  [[nodiscard]] bool belongs(pid_t process, bool& inGroup) const;
+  [[nodiscard]] bool belongs(pid_t process, bool& inGroup);
   bool add(pid_t process);
 
   ProcessGroup group_;
   std::string identity_;
   UniqueFd endings_;
   std::vector<Member> members_;
+  ProcessTable table_{};
   bool searched_{false};  ///< the last look saw all processes
+  bool killing_{false};
 };
 
 }  // namespace tenure::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include <tenure/lockcore/runtime.hpp>
@@ -140,6 +141,10 @@ void JobRun::noteEnding() {
   }
   processes_.refresh();
   over_ = processes_.empty();
+  if (const int error = processes_.lookError(); !over_ && error != 0 && !std::exchange(toldLookError_, true)) {
+    complain("not all processes of this machine can be looked at (" + std::generic_category().message(error) +
+             "), so whether anything of " + who() + " is left is not known; looking again");
+  }
 }
 
 void JobRun::terminate(const Instant& now, const std::string& why) {

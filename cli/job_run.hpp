@@ -89,6 +89,7 @@ class JobRun {
   bool stopped_{false};
   bool killed_{false};
   bool over_{false};
+  bool toldLookError_{false};
   std::optional<ExitStatus> status_;
 };
 

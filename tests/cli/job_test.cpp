@@ -1,10 +1,12 @@
 #include "cli/job.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -192,6 +194,34 @@ TEST_F(JobTest, ALookThatIsEndedEarlyComesAfterTheSignalsAndProvesNothing) {
   EXPECT_FALSE(processes.empty()) << "not all processes were looked at";
   processes.refresh();
   EXPECT_TRUE(processes.empty());
+}
+
+/// Otherwise a process that cannot be looked at would be taken for one of others, and the job for ended.
+TEST_F(JobTest, AFullTableOfDescriptorsHidesNothingOfAJob) {
+  Job job = start({TICKER, directory_.file("acts"), "stray"}, {{jobVariable, identity}});
+  job.openBarrier();
+  ASSERT_TRUE(eventually([&] { return !contentOf(directory_.file("acts.stray")).empty(); }));
+  JobProcesses processes{job.group(), identity};
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{64, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &few);
+  std::vector<UniqueFd> full;
+  for (int fd = 0; fd >= 0; fd = dup(STDIN_FILENO)) {
+    if (fd > 0) full.emplace_back(fd);
+  }
+  processes.refresh();
+  const bool believedEnded = processes.empty();
+  const int error = processes.lookError();
+  signalProcess(job.pidfd(), SIGKILL);
+  const bool killed = eventually([&] {
+    processes.kill();
+    return processes.empty();
+  });
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_FALSE(believedEnded);
+  EXPECT_EQ(error, EMFILE) << "two descriptors are spare, and two processes need three";
+  EXPECT_TRUE(killed) << "one after the other";
 }
 
 TEST_F(JobTest, ForksDoNotEscapeAKill) {
