@@ -132,12 +132,13 @@ class Papers(unittest.TestCase):
         if process == 0:
             os.execvp(shell[0], shell)
         try:
-            # What the shell prints once it is ready must not be what was typed.
-            os.write(terminal, f"PS1=; {set_up}; echo re''ady\n".encode())
-            seen = self.read_until(terminal, "ready\r\n")
+            # What the shell prints once it is ready must not be what was typed. From its prompt on, the terminal shows
+            # nothing by itself.
+            os.write(terminal, f"{set_up}; PS1='pro''mpt> '\n".encode())
+            self.read_until(terminal, "prompt> ")
             # The next word is shown once the tab has been dealt with.
             os.write(terminal, line.encode() + b"\tafterwards")
-            return seen.split("ready\r\n")[-1] + self.read_until(terminal, "afterwards")
+            return self.read_until(terminal, "afterwards")
         finally:
             os.close(terminal)
             os.waitpid(process, 0)
