@@ -1,16 +1,12 @@
 #include "job_processes.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <cstring>
-#include <dirent.h>
-#include <fcntl.h>
-#include <memory>
+#include <cstdio>
 #include <optional>
 #include <string_view>
 #include <sys/epoll.h>
+#include <unistd.h>
 #include <utility>
 
 namespace tenure::cli {
