@@ -107,7 +107,7 @@ class FloatingIp(unittest.TestCase):
                 pass
 
     def wait_for(self, host):
-        wait_until(lambda: self.recorder.holders() == {host}, f"the address on {host} alone: {self.logs()}", 30)
+        wait_until(lambda: self.recorder.holders() == {host}, lambda: f"the address on {host} alone: {self.logs()}", 30)
 
     def logs(self):
         return {host: (self.directory / f"{host}.log").read_text()[-1500:] for host in self.running}

@@ -101,7 +101,7 @@ class Candidates:
         def leader():
             won = [(c.said("elected with", since), c) for c in among or self.each]
             return min(((at, c) for at, c in won if at), key=lambda pair: pair[0], default=None)
-        return wait_until(leader, f"a leader; {self.logs()}")[1]
+        return wait_until(leader, lambda: f"a leader; {self.logs()}")[1]
 
     def terms(self):
         return judge.terms_of(judge.read(self.directory / "ledger"))
