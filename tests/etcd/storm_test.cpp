@@ -19,6 +19,7 @@
 #include "lockcore/stores/etcd/src/link/http_gateway.hpp"
 #include "lockcore/stores/etcd/src/store.hpp"
 #include "support/eventually.hpp"
+#include "support/lateness_probe.hpp"
 
 namespace tenure::etcd_store {
 namespace {
@@ -44,11 +45,14 @@ class Judge {
     const std::lock_guard lock{mutex_};
     if (open_.erase(token) == 0) tell("token " + toString(token) + " was revoked twice, or never elected");
   }
-  /// The work was told to stop, so long before the right of the holder would have ended.
-  void told(FencingToken token, Seconds before) {
+  /// The work was told to stop, so long before the right of the holder would have ended. A machine that is this late
+  /// delays the telling, and the look at the last renewal.
+  void told(FencingToken token, Seconds before, Seconds machineLate) {
     const std::lock_guard lock{mutex_};
     leastBefore_ = std::min(leastBefore_, before);
-    if (before < 0s) tell("token " + toString(token) + " ended " + std::to_string(-before.count()) + " s ago untold");
+    if (before < -machineLate)
+      tell("token " + toString(token) + " ended " + std::to_string(-before.count()) + " s ago untold, on a machine " +
+           std::to_string(machineLate.count()) + " s late");
   }
   void wrong(const std::string& what) {
     const std::lock_guard lock{mutex_};
@@ -123,15 +127,18 @@ class Candidate {
     told_ = true;
     // Its right ends a stop margin after it has ceased to lead. It was looked at after its last renewal, which was more
     // than a heartbeat before this.
+    onStop_.reset();
+    late_.emplace();
     onStop_.emplace(term.stopToken(), [this, token = term.fencingToken()] {
       const Clock::duration end = leadsUntil_.load() + group_.timing().stopMargin();
-      judge_.told(token, end - Clock::now().time_since_epoch());
+      judge_.told(token, end - Clock::now().time_since_epoch(), late_->worst());
     });
   }
 
   Judge& judge_;
   std::atomic<bool> told_{false};
   std::atomic<Clock::duration> leadsUntil_{};
+  std::optional<test::LatenessProbe> late_{};  ///< since the term began
   std::optional<std::stop_callback<std::function<void()>>> onStop_{};
   const Group group_;
   LeaderElector elector_;
