@@ -2,6 +2,7 @@
 // judge is a table that the jobs write through a fence; it knows nothing of tenure's ledger. TENURE_PERIODS and
 // TENURE_PERIOD_SECONDS make it longer: `scripts/test --all` runs 200 periods of two seconds.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -135,7 +136,12 @@ TEST_P(PeriodsUnderFaults, EachIsRunAsThePolicySays) {
   const long first = count("SELECT min(period) FROM acts");
   const long last = first + (periods_ - 1) * seconds_;
   const auto reached = [&](long period) { return count("SELECT max(period) FROM acts") >= period; };
+  const auto patience = std::chrono::seconds{30 + 3 * periods_ * seconds_};
+  const auto end = std::chrono::steady_clock::now() + patience;
   while (!reached(last) && !HasFailure()) {
+    ASSERT_TRUE(std::chrono::steady_clock::now() < end)
+        << count("SELECT count(DISTINCT period) FROM acts") << " of " << periods_ << " periods were begun within "
+        << patience.count() << " s; seed " << seed_;
     pause(milliseconds{300}, milliseconds{700L * seconds_});
     oneFault();
     for (const auto& copy : copies_) static_cast<void>(copy->errors());  // keeps the pipes empty
