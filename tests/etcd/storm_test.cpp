@@ -113,18 +113,15 @@ class Candidate {
   [[nodiscard]] bool told() const { return told_; }
   [[nodiscard]] std::optional<FencingToken> token() const { return elector_.fencingToken(); }
 
-  /// Until when it leads if no further renewal succeeds; zero: it does not lead. Called by the watcher alone.
-  void look() {
-    const Clock::time_point before = Clock::now();
-    const auto left = elector_.remaining();
-    if (left > 0ns) leadsUntil_ = (before + left).time_since_epoch();
-  }
+  /// The watcher looks how long it leads if no further renewal succeeds.
+  void look() { noteRemaining(elector_); }
   [[nodiscard]] Clock::duration leadsUntil() const { return leadsUntil_; }
 
  private:
   void elected(const Leadership& term) {
     judge_.elected(term.fencingToken());
     told_ = true;
+    noteRemaining(term);  // an acquisition that was answered late may end before the watcher looks
     // Its right ends a stop margin after it has ceased to lead. It was looked at after its last renewal, which was more
     // than a heartbeat before this.
     onStop_.reset();
@@ -133,6 +130,13 @@ class Candidate {
       const Clock::duration end = leadsUntil_.load() + group_.timing().stopMargin();
       judge_.told(token, end - Clock::now().time_since_epoch(), late_->worst());
     });
+  }
+
+  template <class Term>
+  void noteRemaining(const Term& term) {
+    const Clock::time_point before = Clock::now();
+    const auto left = term.remaining();
+    if (left > 0ns) leadsUntil_ = (before + left).time_since_epoch();
   }
 
   Judge& judge_;
