@@ -1,6 +1,7 @@
 """The image of examples/container: its packages hold the program's libraries, and its content runs in a chroot, as process 1
 and as a user without rights."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -105,18 +106,21 @@ class Chroot(unittest.TestCase):
     def test_as_process_one_it_ends_by_sigterm_and_leaves_no_dead_process_behind(self):
         # Orphans of the job end while it runs; process 1 is their parent then.
         job = "(sleep 0.2 &) ; (sleep 0.3 &) ; sleep 100"
-        process = subprocess.Popen(self.command("/usr/bin/tenure", "run", "-c", "/etc/group.yaml", "--", "/bin/sh", "-c", job),
-                                   stderr=subprocess.PIPE, text=True)
-        try:
-            first = self.first_process(process.pid)
-            time.sleep(1.5)
-            self.assertEqual(self.dead_children(first), [])
-            os.kill(first, signal.SIGTERM)
-            _, errors = process.communicate(timeout=20)
-            self.assertIn("stopped (released)", errors)
-        finally:
-            process.kill()
-            process.wait()
+        with subprocess.Popen(self.command("/usr/bin/tenure", "run", "-c", "/etc/group.yaml", "--", "/bin/sh", "-c", job),
+                              stderr=subprocess.PIPE, text=True) as process:
+            try:
+                first = self.first_process(process.pid)
+                time.sleep(1.5)
+                self.assertEqual(self.dead_children(first), [])
+                os.kill(first, signal.SIGTERM)
+                _, errors = process.communicate(timeout=20)
+                self.assertIn("stopped (released)", errors)
+            finally:
+                # The one that has become another user is not killed by the end of `unshare`.
+                for one in children(process.pid) if process.poll() is None else []:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(one, signal.SIGKILL)
+                process.kill()
 
     def first_process(self, unshare):
         """The process `tenure` that is process 1 in there."""
@@ -135,9 +139,11 @@ class Chroot(unittest.TestCase):
 
 
 def children(parent):
+    """None of a process that has ended meanwhile."""
     found = []
-    for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
-        found += [int(word) for word in (task / "children").read_text().split()]
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
+            found += [int(word) for word in (task / "children").read_text().split()]
     return found
 
 

@@ -28,7 +28,7 @@ SETTINGS = {"fsync": "off", "max_connections": "50", "shared_buffers": "16MB", "
 
 def children_of(pid):
     found = []
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for task in os.scandir(f"/proc/{pid}/task"):
             found += map(int, pathlib.Path(task.path, "children").read_text(encoding="ascii").split())
     return found
