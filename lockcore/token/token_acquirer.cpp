@@ -160,9 +160,8 @@ ReadOutcome TokenAcquirer::readOnceMade(const action::SendRead& request) {
 }
 
 void TokenAcquirer::send(const action::SendWrite& request) {
-  if (request.request.purpose == WriteRequest::Purpose::acquire) {
-    acquiredAtMillis_ = request.request.record.acquiredAtMillis;
-  }
+  const bool acquires = request.request.purpose == WriteRequest::Purpose::acquire;
+  if (acquires) acquiredAtMillis_ = request.request.record.acquiredAtMillis;
   const WriteOutcome outcome = writeAnswer(*store_, request.request, limited(request.timeout));
   trouble_.reset();
   if (std::holds_alternative<Applied>(outcome)) {
@@ -174,6 +173,7 @@ void TokenAcquirer::send(const action::SendWrite& request) {
   } else {
     trouble_ = std::get<Unknown>(outcome).error;
   }
+  if (acquires) refusal_ = trouble_;
   events_.emplace_back(event::WriteReply{request.attempt, outcome});
 }
 
@@ -184,6 +184,7 @@ void TokenAcquirer::note(const std::optional<LeaseRecord>& record) {
   if (!record || record->released || own) return rival_.reset();
   if (!rival_ || rival_->version != record->version) rivalSince_ = readClock();
   rival_ = record;
+  refusal_.reset();
 }
 
 void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
@@ -250,17 +251,31 @@ LockError TokenAcquirer::whyNot() const {
             name + " was not granted in time, and it is not known whether a write of owner " + options_.holder +
                 " arrived; if one did, the lock is released while this process lives, or ends with its lease"};
   }
-  if (trouble_) return storeTrouble(*trouble_);
-  if (rival_ && rival_->vanished) {
-    return {LockErrc::held, name + " has no record any more, but its holder may still act (fencing token " +
-                                toString(rival_->token) + "): the lock is free after the lease of that term, " +
-                                std::to_string(rival_->leaseDuration.count()) + " ms"};
-  }
-  if (rival_) {
-    const HolderInfo holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
-    return {LockErrc::held, name + " " + holderText(holder), holder};
-  }
+  if (trouble_ && !isHeldByRival()) return storeTrouble(*trouble_);
+  if (refusal_) return storeTrouble(*refusal_);
+  if (rival_) return heldByRival(name);
   return {LockErrc::timeout, name + " was not granted in time; nobody was seen holding it at the end"};
+}
+
+/// Nobody takes a lock before it is seen for a whole lease with one version, or its holder is proven dead. Until then
+/// the rival is the reason, and a look that failed since is not; a lasting error is told in any case, because it has to
+/// be mended.
+bool TokenAcquirer::isHeldByRival() const {
+  if (refusal_ || (trouble_ && isLastingClass(trouble_->errorClass))) return false;
+  return rival_ && elapsedForHolder(rivalSince_, readClock()) < rival_->leaseDuration;
+}
+
+LockError TokenAcquirer::heldByRival(const std::string& name) const {
+  const std::string since = trouble_ ? "; the last look at it failed: " + trouble_->message : "";
+  if (rival_->vanished) {
+    return {LockErrc::held,
+            name + " has no record any more, but its holder may still act (fencing token " + toString(rival_->token) +
+                "): the lock is free after the lease of that term, " + std::to_string(rival_->leaseDuration.count()) +
+                " ms" + since,
+            std::nullopt, trouble_};
+  }
+  const HolderInfo holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
+  return {LockErrc::held, name + " " + holderText(holder) + since, holder, trouble_};
 }
 
 }  // namespace tenure

@@ -63,6 +63,8 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   void takeBack(std::chrono::nanoseconds longest);
   void takeBackLater();
   [[nodiscard]] LockError whyNot() const;
+  [[nodiscard]] bool isHeldByRival() const;
+  [[nodiscard]] LockError heldByRival(const std::string& name) const;
 
   const std::shared_ptr<LeaseStore> store_;
   const MachineOptions options_;
@@ -84,6 +86,7 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   std::optional<LeaseRecord> rival_;   ///< as last seen; empty: nobody else holds the lock
   Instant rivalSince_{};               ///< when this version of the rival's record was first seen
   std::optional<StoreError> trouble_;  ///< of the last call; empty: that call succeeded
+  std::optional<StoreError> refusal_;  ///< of the last acquisition, while nobody else was seen holding the lock since
   std::optional<Won> won_;
   std::optional<ReleaseResult> stopped_;
 };

@@ -74,7 +74,7 @@ TEST_P(StoreContract, whoRenewsKeepsTheLockThroughAWaitThatIsLongerThanTheLease)
   }
   challenger.join();
   ASSERT_TRUE(refused->has_error());
-  EXPECT_EQ(refused->error().code, LockErrc::held);
+  EXPECT_EQ(refused->error().code, LockErrc::held) << refused->error().message;
   EXPECT_TRUE(active.isActive(token).value());
   EXPECT_EQ(active.release(token).value(), ReleaseResult::released);
 }

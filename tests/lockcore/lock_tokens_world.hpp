@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <future>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,7 +26,7 @@ namespace tenure::test {
 enum class Mishap { none, lostRequest, lostReply, throttled, denied };
 
 /// Wraps a store: the next writes fail as planned, in order. Thread-safe.
-class MishapStore final : public PolledStore {
+class MishapStore : public PolledStore {
  public:
   using PolledStore::PolledStore;
 
@@ -33,12 +34,15 @@ class MishapStore final : public PolledStore {
     const std::lock_guard lock{mutex_};
     planned_ = std::move(mishaps);
   }
+  /// From now on only so many reads are answered.
+  void answerReads(int number) { readsLeft_ = number; }
   [[nodiscard]] int writes() const { return writes_; }
   [[nodiscard]] int reads() const { return reads_; }
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     ++reads_;
-    behind_->read(key, options, std::move(handler));
+    if (readsLeft_-- > 0) return behind_->read(key, options, std::move(handler));
+    tell(std::move(handler), StoreError{ErrorClass::transient, "no answer"});
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     ++writes_;
@@ -66,13 +70,14 @@ class MishapStore final : public PolledStore {
     planned_.pop_front();
     return mishap;
   }
-  static void tell(WriteHandler handler, WriteOutcome outcome) {
+  template <class Handler, class Outcome>
+  static void tell(Handler handler, Outcome outcome) {
     sharedScheduler()->post([handler = std::move(handler), outcome = std::move(outcome)] { handler(outcome); });
   }
 
   std::mutex mutex_;
   std::deque<Mishap> planned_;  // guarded by mutex_
-  std::atomic<int> writes_{0}, reads_{0};
+  std::atomic<int> writes_{0}, reads_{0}, readsLeft_{std::numeric_limits<int>::max()};
 };
 
 class LockTokensTest : public ::testing::Test {
