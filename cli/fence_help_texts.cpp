@@ -2,6 +2,101 @@
 
 namespace tenure::cli::help {
 
+const char* const fence = R"(tenure fence - keep former leaders from a resource
+
+Usage: tenure fence COMMAND [OPTIONS]
+
+Commands:
+  install-sql  print SQL by which a database guards a table of yours
+  proxy        refuse requests of former terms in front of an HTTP service
+  recover      correct tokens after one was made up
+
+Options:
+  -h, --help    print this help and exit; tenure fence COMMAND --help tells more
+
+Exit codes: 0 done, 1 failed, 2 wrong arguments.
+)";
+
+const char* const fenceInstallSql = R"(tenure fence install-sql - print SQL by which a database guards a table of yours
+
+Usage: tenure fence install-sql --dialect postgresql --table TABLE --lease NAME
+                                [--schema SCHEMA]
+       tenure fence install-sql --dialect sqlite --table TABLE --lease NAME
+                                [--token-column COLUMN]
+
+Prints a script for a DBA or a migration: a table that remembers the highest
+fencing token, and triggers by which the database itself refuses writes without
+a token and writes of former terms, whoever sends them. It may be run again.
+
+With postgresql a writer tells its term in each transaction that writes:
+  SET LOCAL tenure.token = '...';    the value of $TENURE_FENCING_TOKEN
+With sqlite each row carries the token of its writer in COLUMN; without one only
+programs that write through the library (SqliteFence) get in.
+
+Options:
+  --dialect DIALECT        postgresql (14 or later) or sqlite
+  --table TABLE            one name, as it is; it will be quoted
+  --lease NAME             the lease's name, as in the group's file
+  --schema SCHEMA          postgresql: where the table is (public)
+  --token-column COLUMN    sqlite: an integer column of the table
+  -h, --help               print this help and exit
+
+Exit codes: 0 printed, 1 failed, 2 wrong arguments.
+
+Example:
+  tenure fence install-sql --dialect postgresql --table pay --lease billing \
+      | psql --set ON_ERROR_STOP=1 "$DATABASE_URL"
+)";
+
+const char* const fenceProxy = R"(tenure fence proxy - refuse requests of former terms before a service sees them
+
+Usage: tenure fence proxy --listen ADDRESS:PORT --upstream http://HOST:PORT
+           --lease NAME --memory FILE [OPTIONS]
+
+Forwards requests to the service at --upstream. A request carries the token of
+its term in a header:  Fencing-Token: NAME=42;holder="..."  The highest token is
+kept in FILE; a request with a lower one is refused with 409. A request of a
+later term waits until those of the term before have ended.
+
+Options:
+  --listen ADDRESS:PORT     where clients connect; port 0: any free one
+  --upstream URL            the service, http://HOST:PORT
+  --lease NAME              whose tokens count; may be given several times
+  --memory FILE             SQLite file for the highest tokens
+  --keys FILE               take signed tokens only; lines of ID SECRET (base64,
+                            32 bytes or more). To change a key, list both.
+  --audience NAME           with --keys: this service's name, which its clients
+                            sign; a request signed for another is refused
+  --without-token WHAT      requests without the header: refuse-writes (default;
+                            GET, HEAD and OPTIONS without a body pass), refuse,
+                            or pass
+  --stale-status STATUS     409 (default) or 412
+  --max-connections N       the most clients (default 1000); at most half may be
+                            of one address. If there is no room, the client
+                            that is silent longest is cut off; if none is
+                            silent, the new one gets 503.
+  --signed-body-limit N     with --keys: most bytes of a body (default 1048576)
+  --client-timeout TIME     for a header, and between pieces of a body
+                            (default 10s)
+  --service-timeout TIME    for the service to say something (default 30s)
+  --drain-timeout TIME      for requests under way when a later term waits, when
+                            the proxy stops, and after it was killed (default
+                            30s)
+  --log-format FORMAT       text (default), logfmt or json
+  --http ADDRESS            show /metrics there: 127.0.0.1:9200 or unix:/PATH
+  -h, --help                print this help and exit
+
+Signals: SIGTERM, SIGINT and SIGHUP let the requests under way end; a second one
+cuts them off.
+
+Exit codes: 0 stopped by a signal; 1 failed, or requests were cut off when it
+stopped; 2 wrong arguments.
+
+Example:
+  tenure fence proxy --listen 0.0.0.0:8080 --upstream http://127.0.0.1:9000 \
+      --lease billing --memory /var/lib/tenure/billing-fence.db
+)";
+
 const char* const fenceRecover = R"(tenure fence recover - correct fencing tokens after one was made up
 
 Usage: tenure fence recover --config FILE --token N [--lease NAME]
