@@ -60,6 +60,7 @@ TEST_P(StoreContract, whoRenewsKeepsTheLockThroughAWaitThatIsLongerThanTheLease)
   LockToken token = active.renew(active.acquire(key, patientOptions("active")).value(), same).value();
   TokenAcquireOptions longer = patientOptions("waiting");
   longer.waitFor = 6s;
+  longer.poll = 1s;  // as its header says for a long lease that waits for a short one
   std::optional<LockResult<LockToken>> refused;
   std::atomic<bool> isOver{false};
   std::thread challenger{[&] {
