@@ -14,6 +14,8 @@ namespace {
 /// own and is taken over again.
 constexpr std::size_t maxPendingAcquires = 4;
 constexpr int maxLostRaces = 6;
+/// A third of a long lease is minutes. A lease that is free must not stay so for that long after one refusal.
+constexpr std::chrono::seconds longestInterval{10};
 
 }  // namespace
 
@@ -158,7 +160,9 @@ void Challenger::acquireFailed(const Instant& now, const StoreError& error) {
   core_.noteError(now, error);
   readFirst_ = true;
   const LeaseTiming& timing = core_.options.timing;
-  holdOff(now, backoff(failures_, error.errorClass, timing.heartbeat(), timing.duration(), core_.random()));
+  const auto interval =
+      std::min<nanoseconds>(core_.options.poll.value_or(nanoseconds{timing.heartbeat()}), longestInterval);
+  holdOff(now, backoff(failures_, error.errorClass, interval, timing.duration(), core_.random()));
   failures_ = std::min(failures_ + 1, maxFailures);
 }
 

@@ -90,7 +90,7 @@ LockResult<TokenAcquirer::Won> TokenAcquirer::run() {
   const std::optional<StoreError> trouble = trouble_;
   const nanoseconds left = callsLeft(readClock());
   if (!machine_.acquisitionOpen() || left > nanoseconds{0}) takeBack(std::min<nanoseconds>(takeBackTime, left));
-  trouble_ = trouble;
+  if (failure_ || !rival_) trouble_ = trouble;  // else the take-back has seen a rival that came since
   const LockError why = whyNot();
   if (!stopped_) takeBackLater();
   return why;
@@ -142,10 +142,12 @@ void TokenAcquirer::look(const action::SendRead& request) {
   const bool unusable = outcome.has_error() && outcome.error().errorClass == ErrorClass::misconfigured;
   // A table that existed and has vanished is a loss; no caller that waits may create it again.
   if (unusable && !looked_) outcome = readOnceMade(request);
-  // A read that was cut short by the end of the wait says nothing about the store: the result of earlier reads stays.
-  const bool cutShort = outcome.has_error() && looked_ && callsLeft(readClock()) <= nanoseconds{0};
-  if (!cutShort) trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
-  if (outcome) note(*outcome);
+  if (outcome) {
+    trouble_.reset();
+    note(*outcome);
+  } else {
+    noteFailure(outcome.error());
+  }
   events_.emplace_back(event::ReadReply{request.attempt, outcome});
 }
 
@@ -173,18 +175,29 @@ void TokenAcquirer::send(const action::SendWrite& request) {
   } else {
     trouble_ = std::get<Unknown>(outcome).error;
   }
-  if (acquires) refusal_ = trouble_;
+  if (acquires) failure_ = trouble_;
   events_.emplace_back(event::WriteReply{request.attempt, outcome});
+}
+
+/// A look that was cut short by the end of the wait says nothing about the store: what earlier looks showed stays.
+void TokenAcquirer::noteFailure(const StoreError& error) {
+  const bool cutShort = looked_ && callsLeft(readClock()) <= nanoseconds{0};
+  if (cutShort && !rival_ && !isLastingClass(error.errorClass)) return;
+  trouble_ = error;
+  ++failedLooks_;
 }
 
 void TokenAcquirer::note(const std::optional<LeaseRecord>& record) {
   looked_ = true;
+  failedLooks_ = 0;
   const bool own = record && record->holder == options_.holder;
   if (own) ownVersion_ = record->version;
   if (!record || record->released || own) return rival_.reset();
-  if (!rival_ || rival_->version != record->version) rivalSince_ = readClock();
+  if (!rival_ || rival_->version != record->version) {
+    rivalSince_ = readClock();
+    failure_.reset();
+  }
   rival_ = record;
-  refusal_.reset();
 }
 
 void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
@@ -248,21 +261,17 @@ LockError TokenAcquirer::whyNot() const {
   const bool open = !stopped_ || *stopped_ == ReleaseResult::unknown;
   if (open) {
     return {LockErrc::unknown,
-            name + " was not granted in time, and it is not known whether a write of owner " + options_.holder +
-                " arrived; if one did, the lock is released while this process lives, or ends with its lease"};
+            name + " was not granted, and it is not known whether a write of owner " + options_.holder +
+                " arrived; if one did, the lock is released while this process lives, or ends with its lease" +
+                (trouble_ ? ": " + trouble_->message : ""),
+            std::nullopt, trouble_};
   }
-  if (trouble_ && !isHeldByRival()) return storeTrouble(*trouble_);
-  if (refusal_) return storeTrouble(*refusal_);
-  if (rival_) return heldByRival(name);
+  // One look that failed does not hide the rival. A store that is silent for longer does, and so does what has to be
+  // mended.
+  const bool hidden = trouble_ && (failedLooks_ > 1 || isLastingClass(trouble_->errorClass));
+  if (rival_ && !failure_ && !hidden) return heldByRival(name);
+  if (trouble_ || failure_) return storeTrouble(trouble_ ? *trouble_ : *failure_);
   return {LockErrc::timeout, name + " was not granted in time; nobody was seen holding it at the end"};
-}
-
-/// Nobody takes a lock before it is seen for a whole lease with one version, or its holder is proven dead. Until then
-/// the rival is the reason, and a look that failed since is not; a lasting error is told in any case, because it has to
-/// be mended.
-bool TokenAcquirer::isHeldByRival() const {
-  if (refusal_ || (trouble_ && isLastingClass(trouble_->errorClass))) return false;
-  return rival_ && elapsedForHolder(rivalSince_, readClock()) < rival_->leaseDuration;
 }
 
 LockError TokenAcquirer::heldByRival(const std::string& name) const {

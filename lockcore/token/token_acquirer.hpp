@@ -52,6 +52,7 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   [[nodiscard]] ReadOutcome readOnceMade(const action::SendRead& request);
   void send(const action::SendWrite& request);
   void note(const std::optional<LeaseRecord>& record);
+  void noteFailure(const StoreError& error);
   void follow(const std::optional<LeaseRecord>& record);
 
   void pause(std::chrono::nanoseconds bound);
@@ -63,7 +64,6 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   void takeBack(std::chrono::nanoseconds longest);
   void takeBackLater();
   [[nodiscard]] LockError whyNot() const;
-  [[nodiscard]] bool isHeldByRival() const;
   [[nodiscard]] LockError heldByRival(const std::string& name) const;
 
   const std::shared_ptr<LeaseStore> store_;
@@ -86,7 +86,8 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   std::optional<LeaseRecord> rival_;   ///< as last seen; empty: nobody else holds the lock
   Instant rivalSince_{};               ///< when this version of the rival's record was first seen
   std::optional<StoreError> trouble_;  ///< of the last call; empty: that call succeeded
-  std::optional<StoreError> refusal_;  ///< of the last acquisition, while nobody else was seen holding the lock since
+  std::optional<StoreError> failure_;  ///< of the last acquisition, while no rival has written since
+  int failedLooks_{0};                 ///< in a row
   std::optional<Won> won_;
   std::optional<ReleaseResult> stopped_;
 };

@@ -52,60 +52,6 @@ TEST_F(LockTokensTest, AnErrorIsNeverALock) {
   EXPECT_NE(refused.error().message.find("access denied"), std::string::npos);
 }
 
-/// Refuses every write, and tells each time that the record may have changed.
-class RefusingAndHintingStore final : public MishapStore {
- public:
-  using MishapStore::MishapStore;
-
-  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> hint) override {
-    const std::lock_guard lock{mutex_};
-    hint_ = std::move(hint);
-    return nullptr;
-  }
-  void write(WriteRequest /*request*/, CallOptions /*options*/, WriteHandler handler) override {
-    handler(Rejected{{ErrorClass::transient, "the database is locked"}});
-    const std::lock_guard lock{mutex_};
-    hint_();
-  }
-
- private:
-  std::mutex mutex_;
-  std::function<void()> hint_{};  // guarded by mutex_
-};
-
-TEST_F(LockTokensTest, AnAcquisitionThatWasRefusedIsTheReasonHoweverManyLooksSucceedAfterIt) {
-  LockTokens tokens{std::make_shared<RefusingAndHintingStore>(open())};
-  TokenAcquireOptions options = lease(2s);
-  for (options.waitFor = 100ms; *options.waitFor < 400ms; *options.waitFor += 30ms) {
-    const auto refused = tokens.acquire(key_, options);
-    ASSERT_EQ(codeOf(refused), LockErrc::storeUnavailable) << refused.error().message;
-    EXPECT_EQ(refused.error().message, "the database is locked");
-  }
-}
-
-TEST_F(LockTokensTest, AHolderThatWasSeenWithinItsLeaseIsTheReasonAndTheFailedLookIsToldToo) {
-  const LockToken held = LockTokens{open()}.acquire(key_, lease(60s, "holder")).value();
-  store_->answerReads(1);
-  TokenAcquireOptions options = lease(400ms);
-  options.waitFor = 2s;
-  const auto refused = tokens_.acquire(key_, options);
-  ASSERT_EQ(codeOf(refused), LockErrc::held);
-  EXPECT_EQ(refused.error().holder.value().holder, held.owner());
-  EXPECT_EQ(refused.error().store.value().message, "no answer");
-  EXPECT_NE(refused.error().message.find("; the last look at it failed: no answer"), std::string::npos);
-}
-
-TEST_F(LockTokensTest, AfterTheLeaseOfTheHolderThatWasSeenTheStoreIsTheReason) {
-  ASSERT_TRUE(LockTokens{open()}.acquire(key_, patient(200ms, "holder")).has_value());
-  store_->answerReads(1);
-  store_->plan(std::deque<Mishap>(10'000, Mishap::throttled));
-  TokenAcquireOptions options = lease(400ms);
-  options.waitFor = 2s;
-  const auto refused = tokens_.acquire(key_, options);
-  ASSERT_EQ(codeOf(refused), LockErrc::storeUnavailable) << refused.error().message;
-  EXPECT_EQ(refused.error().holder, std::nullopt);
-}
-
 TEST_F(LockTokensTest, AnUnansweredAcquisitionAtTheEndOfTheWaitIsTakenBack) {
   store_->plan({Mishap::lostReply});
   TokenAcquireOptions options = lease(10s);  // one look: the first answer decides

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <deque>
 #include <future>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,15 +33,12 @@ class MishapStore : public PolledStore {
     const std::lock_guard lock{mutex_};
     planned_ = std::move(mishaps);
   }
-  /// From now on only so many reads are answered.
-  void answerReads(int number) { readsLeft_ = number; }
   [[nodiscard]] int writes() const { return writes_; }
   [[nodiscard]] int reads() const { return reads_; }
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     ++reads_;
-    if (readsLeft_-- > 0) return behind_->read(key, options, std::move(handler));
-    tell(std::move(handler), StoreError{ErrorClass::transient, "no answer"});
+    behind_->read(key, options, std::move(handler));
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     ++writes_;
@@ -62,6 +58,12 @@ class MishapStore : public PolledStore {
     }
   }
 
+ protected:
+  template <class Handler, class Outcome>
+  static void tell(Handler handler, Outcome outcome) {
+    sharedScheduler()->post([handler = std::move(handler), outcome = std::move(outcome)] { handler(outcome); });
+  }
+
  private:
   Mishap next() {
     const std::lock_guard lock{mutex_};
@@ -70,14 +72,10 @@ class MishapStore : public PolledStore {
     planned_.pop_front();
     return mishap;
   }
-  template <class Handler, class Outcome>
-  static void tell(Handler handler, Outcome outcome) {
-    sharedScheduler()->post([handler = std::move(handler), outcome = std::move(outcome)] { handler(outcome); });
-  }
 
   std::mutex mutex_;
   std::deque<Mishap> planned_;  // guarded by mutex_
-  std::atomic<int> writes_{0}, reads_{0}, readsLeft_{std::numeric_limits<int>::max()};
+  std::atomic<int> writes_{0}, reads_{0};
 };
 
 class LockTokensTest : public ::testing::Test {
