@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -43,6 +44,13 @@ void GroupFixture::configure(const std::string& lease, const std::string& others
                    "store: { type: sqlite, path: ./leases.db }\n"
                    "lease:\n  duration: 2s\n  heartbeat: 300ms\n" +
                        lease + others);
+}
+
+void GroupFixture::lengthenLease() const {
+  const std::string_view shortLease{"duration: 2s"};
+  std::string text = contentOf(config());
+  text.replace(text.find(shortLease), shortLease.size(), "duration: 60s");
+  directory_.write("group.yaml", text);
 }
 
 SubprocessOptions GroupFixture::as(const std::string& name) const {

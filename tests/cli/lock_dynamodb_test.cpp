@@ -105,8 +105,9 @@ TEST_F(LockDynamoDbTest, OneLookOfRunAtATableThatIsNotThereMakesItAndWinsWithout
 }
 
 TEST_F(LockDynamoDbTest, TheDoctorComparesTheClocksAndMeasures) {
-  directory_.write("group.yaml", "group: g\ncandidate: { id: a }\nstore: { type: dynamodb, table: " + table_ +
-                                     ", endpoint: \"" + serverEndpoint() + "\" }\n");
+  directory_.write("group.yaml",
+                   "group: g\ncandidate: { id: a }\nlease: { duration: 60s }\nstore: { type: dynamodb, table: " +
+                       table_ + ", endpoint: \"" + serverEndpoint() + "\" }\n");
   const Finished done = runToEnd(tenure({"doctor", config(), "--write", "--json"}), as("a"), milliseconds{60'000});
   for (const char* part : {R"("name":"store.reads","grade":"ok")", R"("name":"store.writes","grade":"ok")",
                            R"("name":"clock.skew","grade":"ok")", R"("server_version":null)"}) {

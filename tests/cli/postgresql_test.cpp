@@ -100,6 +100,7 @@ TEST_F(CliPostgresqlTest, CheckPrintsNoSqlForOtherTrouble) {
 }
 
 TEST_F(CliPostgresqlTest, TheDoctorTellsOfRightsAndWritesOnlyWhenAsked) {
+  lengthenLease();
   const Finished missing = finish({"doctor", config()});
   EXPECT_EQ(missing.code, cli::exitFaults) << missing.output;
   EXPECT_NE(missing.output.find("tenure store sql"), std::string::npos) << missing.output;

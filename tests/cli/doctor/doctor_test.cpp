@@ -32,6 +32,7 @@ TEST_F(DoctorTest, ReadsOnlyUnlessItIsTold) {
 }
 
 TEST_F(DoctorTest, MeasuresRenewalsAndRemovesItsRecord) {
+  lengthenLease();
   const Finished done = doctor({"--write", "--json"});
   EXPECT_EQ(done.code, cli::exitOk) << done.output << done.errors;
   EXPECT_TRUE(has(done.output, R"("name":"store.writes","grade":"ok")")) << done.output;
