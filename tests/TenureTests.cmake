@@ -119,7 +119,7 @@ function(tenure_test name)
       COMMAND ${beside} $<TARGET_FILE:${name}> --gtest_brief=1 "--gtest_filter=${ARG_LONG}")
     set_tests_properties(${name}.long PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}" ${more})
   endif()
-  gtest_discover_tests(${name} ${filter} TEST_PREFIX "${name}." TEST_LIST tests_of_${name} DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} ${filter} TEST_PREFIX "${name}." NO_PRETTY_VALUES TEST_LIST tests_of_${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERVER IN_LIST TENURE_BUILT_SERVERS)
     tenure_where_built(${name} ${ARG_SERVER})
