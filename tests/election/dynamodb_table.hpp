@@ -31,10 +31,11 @@ inline std::string dynamoDbEndpoint() {
 /// The first elector, or make(), creates the table; it is deleted after the test.
 class DynamoDbTable : public testing::Test {
  protected:
-  static constexpr std::chrono::milliseconds lease{1'200};
+  static constexpr std::chrono::milliseconds lease{2'400};  ///< outlasts a machine that stands still for a second
   static constexpr std::chrono::milliseconds heartbeat{300};
   /// How long a few round trips to the test's server may take, plus how late the machine is.
-  [[nodiscard]] std::chrono::nanoseconds margin() const { return std::chrono::milliseconds{500} + 4 * probe_.worst(); }
+  [[nodiscard]] std::chrono::nanoseconds margin() const { return std::chrono::milliseconds{500} + 4 * lateness(); }
+  [[nodiscard]] std::chrono::nanoseconds lateness() const { return probe_.worst(); }
 
   DynamoDbTable() {
     std::random_device random;

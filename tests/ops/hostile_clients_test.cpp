@@ -169,7 +169,7 @@ std::vector<nanoseconds> lagsFor(std::chrono::seconds time, std::size_t hostile,
     lags.push_back(elector->status().lease.heartbeatLag);
   };
   const Group group =
-      Group::make({.group = "g", .candidate = {.id = "a"}, .lease = {.duration = 500ms, .heartbeat = 20ms}}, store)
+      Group::make({.group = "g", .candidate = {.id = "a"}, .lease = {.duration = 3s, .heartbeat = 20ms}}, store)
           .value();
   elector = std::make_unique<LeaderElector>(group, listener);
   HttpListener http = HttpListener::start({.listen = "127.0.0.1:0"}).value();
