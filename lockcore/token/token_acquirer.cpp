@@ -179,12 +179,12 @@ void TokenAcquirer::send(const action::SendWrite& request) {
   events_.emplace_back(event::WriteReply{request.attempt, outcome});
 }
 
-/// A look that was cut short by the end of the wait says nothing about the store: what earlier looks showed stays.
+/// A look that was cut short by the end of the wait says nothing about the store: what earlier calls showed stays.
 void TokenAcquirer::noteFailure(const StoreError& error) {
-  const bool cutShort = looked_ && callsLeft(readClock()) <= nanoseconds{0};
-  if (cutShort && !rival_ && !isLastingClass(error.errorClass)) return;
+  const bool cutShort = looked_ && !isLastingClass(error.errorClass) && callsLeft(readClock()) <= nanoseconds{0};
+  if (cutShort && (trouble_ || !rival_)) return;
   trouble_ = error;
-  ++failedLooks_;
+  failedLooks_ += cutShort ? 0 : 1;
 }
 
 void TokenAcquirer::note(const std::optional<LeaseRecord>& record) {
@@ -266,11 +266,12 @@ LockError TokenAcquirer::whyNot() const {
                 (trouble_ ? ": " + trouble_->message : ""),
             std::nullopt, trouble_};
   }
-  // One look that failed does not hide the rival. A store that is silent for longer does, and so does what has to be
-  // mended.
-  const bool hidden = trouble_ && (failedLooks_ > 1 || isLastingClass(trouble_->errorClass));
-  if (rival_ && !failure_ && !hidden) return heldByRival(name);
-  if (trouble_ || failure_) return storeTrouble(trouble_ ? *trouble_ : *failure_);
+  // One look that failed hides neither a failed acquisition nor the rival. A store that is silent for longer does, and
+  // so does what has to be mended.
+  const bool hides = trouble_ && (failedLooks_ > 1 || isLastingClass(trouble_->errorClass));
+  if (failure_ && !hides) return storeTrouble(*failure_);
+  if (rival_ && !hides) return heldByRival(name);
+  if (trouble_) return storeTrouble(*trouble_);
   return {LockErrc::timeout, name + " was not granted in time; nobody was seen holding it at the end"};
 }
 
