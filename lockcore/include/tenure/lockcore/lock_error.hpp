@@ -20,7 +20,7 @@ enum class LockErrc {
   held,        ///< another candidate holds it: a single attempt (tryAcquire, waitFor 0), and any of LockTokens
   heldBySelf,  ///< this client holds, acquires or releases it just now; the store was not asked
   /// waitFor is over, and another still holds it, or this client still releases it. Of LockTokens: nobody was seen
-  /// holding it.
+  /// holding it at the end.
   timeout,
   missing,           ///< mustExist, and there is no record
   invalidOptions,    ///< bad key or options; nothing was done; all faults are named
