@@ -11,6 +11,7 @@
 
 #include "config/src/duration.hpp"
 #include "election/src/leader_document.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {
@@ -43,7 +44,10 @@ std::string_view toString(LeaseViewState state) {
 
 /// Milliseconds are of no use once the time is hours.
 std::string ago(milliseconds time) {
-  if (time.count() < 0) return fmt::format("{} in the future of this machine's clock", durationText(-time));
+  if (time.count() < 0) {
+    return fmt::format("{} in the future of this machine's clock",
+                       durationText(saturating::difference(milliseconds{0}, time)));
+  }
   using std::chrono::seconds;
   return durationText(time < seconds{10} ? time : std::chrono::floor<seconds>(time)) + " ago";
 }
@@ -104,7 +108,9 @@ LeaseViewState LeaseView::state() const noexcept {
 
 LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord> record, std::int64_t nowMillis) {
   LeaseView view{std::move(group), std::move(store), std::move(record)};
-  view.renewedAgo = milliseconds{view.record && isTimed(*view.record) ? nowMillis - view.record->renewedAtMillis : 0};
+  if (view.record && isTimed(*view.record)) {
+    view.renewedAgo = saturating::difference(milliseconds{nowMillis}, milliseconds{view.record->renewedAtMillis});
+  }
   if (view.record) view.pause = pauseIn(view.record->holder);
   if (isHeld(view.record)) view.address = statementIn(view.record->data, view.record->token).address;
   return view;

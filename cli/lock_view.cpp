@@ -11,6 +11,7 @@
 
 #include "config/src/duration.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {
@@ -65,7 +66,7 @@ std::string jsonTimeOf(std::int64_t millis) {
 
 std::string ageText(std::int64_t acquiredAtMillis) {
   if (acquiredAtMillis == 0) return {};
-  const milliseconds age{wallClockMillisForDisplay() - acquiredAtMillis};
+  const auto age = saturating::difference(milliseconds{wallClockMillisForDisplay()}, milliseconds{acquiredAtMillis});
   const std::string when = "acquired " + wallClockTextForDisplay(acquiredAtMillis);
   if (age.count() < 0) return when + ", in the future of this machine's clock";
   using std::chrono::seconds;

@@ -11,6 +11,7 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/port/saturating_time.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/thread.hpp"
@@ -23,11 +24,19 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds never = nanoseconds::max();
 constexpr nanoseconds forcedAtMostEvery = std::chrono::seconds{2};
+/// Also after a success: a source may give nothing but keys that end in a second.
+constexpr nanoseconds fetchedAtMostEvery = std::chrono::milliseconds{500};
 
 /// This clock counts suspend, because credentials also expire during suspend.
 nanoseconds now() { return readClock().boottime; }
 
-nanoseconds later(nanoseconds from, nanoseconds by) { return by > never - from ? never : from + by; }
+/// What was fetched and lets no call go on is a failure, so that the next fetch waits as after any other.
+StoreResult<Credentials> onlyUsable(StoreResult<Credentials> got) {
+  if (!got || !got->lifetime || usableFor(*got->lifetime).count() > 0) return got;
+  return StoreError{ErrorClass::credentials, got->source +
+                                                 " gave credentials that have expired already; check the "
+                                                 "clock of this machine, and the source of the credentials"};
+}
 
 }  // namespace
 
@@ -111,7 +120,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
   std::optional<StoreResult<Current>> answerFor(const Waiter& waiter, nanoseconds at) const {
     const Current good = usable(at);
     const bool other = good != nullptr && good != waiter.refused;
-    const bool tooSoonAgain = good != nullptr && !fetching && at < later(fetchedAt, forcedAtMostEvery);
+    const bool tooSoonAgain = good != nullptr && !fetching && at < saturating::sum(fetchedAt, forcedAtMostEvery);
     if (other || tooSoonAgain) return good;
     if (!fetching && lastError && at < retryAt) return *lastError;
     if (at < waiter.deadline) return std::nullopt;
@@ -149,7 +158,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
   void fetchOnce() {
     StoreResult<Credentials> got = StoreError{};
     try {
-      got = fetch(stop.get_token());
+      got = onlyUsable(fetch(stop.get_token()));
     } catch (const std::exception& fault) {
       got = StoreError{ErrorClass::credentials, std::string{"fetching AWS credentials: "} + fault.what()};
     }
@@ -169,16 +178,16 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     if (!got) {
       ++failures;
       const auto left = at < usableUntil && usableUntil != never ? std::optional{usableUntil - at} : std::nullopt;
-      retryAt = later(at, retryAfter(failures, left, random));
+      retryAt = saturating::sum(at, retryAfter(failures, left, random));
       lastError = got.error();
       return;
     }
     failures = 0;
-    retryAt = nanoseconds{0};
+    retryAt = saturating::sum(at, fetchedAtMostEvery);
     lastError.reset();
     fetchedAt = at;
-    usableUntil = got->lifetime ? later(at, usableFor(*got->lifetime)) : never;
-    refreshAt = got->lifetime ? later(at, refreshAfter(*got->lifetime, random)) : never;
+    usableUntil = got->lifetime ? saturating::sum(at, usableFor(*got->lifetime)) : never;
+    refreshAt = got->lifetime ? saturating::sum(at, refreshAfter(*got->lifetime, random)) : never;
     latest = std::make_shared<const Credentials>(*std::move(got));
   }
 
@@ -245,7 +254,7 @@ void CredentialCache::wait(nanoseconds timeout, Ready ready) { replace(nullptr, 
 void CredentialCache::replace(Current refused, nanoseconds timeout, Ready ready) {
   // `ready` may destroy the cache before this call is over.
   const std::shared_ptr<State> kept = state_;
-  kept->enqueue({later(now(), timeout), std::move(refused), std::move(ready)});
+  kept->enqueue({saturating::sum(now(), timeout), std::move(refused), std::move(ready)});
 }
 
 }  // namespace tenure::aws

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "lockcore/port/saturating_time.hpp"
+
 namespace tenure::aws {
 namespace {
 
@@ -45,7 +47,7 @@ net::HttpOutcome FetchContext::askMetadata(const net::Origin& origin, const net:
 }
 
 std::chrono::seconds FetchContext::lifetimeUntil(std::chrono::seconds expiration, std::string_view dateHeader) const {
-  return expiration - parseHttpDate(dateHeader).value_or(clock.now());
+  return saturating::difference(expiration, parseHttpDate(dateHeader).value_or(clock.now()));
 }
 
 }  // namespace tenure::aws

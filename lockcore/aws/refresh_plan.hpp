@@ -8,13 +8,14 @@
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/saturating_time.hpp"
 
 namespace tenure::aws {
 
 /// How long after the fetch credentials are used. It is a little less than their lifetime, so that no request arrives
 /// with a token that has expired on the way.
 [[nodiscard]] inline std::chrono::nanoseconds usableFor(std::chrono::seconds lifetime) {
-  const std::chrono::nanoseconds all = lifetime;
+  const auto all = saturating::in<std::chrono::nanoseconds>(lifetime);
   return all - std::min<std::chrono::nanoseconds>(all / 10, std::chrono::seconds{10});
 }
 
@@ -22,7 +23,7 @@ namespace tenure::aws {
 /// whichever is later. It may be up to a quarter of that earlier, at random, so that a fleet started at once does not
 /// refresh at once.
 [[nodiscard]] inline std::chrono::nanoseconds refreshAfter(std::chrono::seconds lifetime, RandomSource& random) {
-  const std::chrono::nanoseconds all = lifetime;
+  const auto all = saturating::in<std::chrono::nanoseconds>(lifetime);
   const std::chrono::nanoseconds ahead = std::min<std::chrono::nanoseconds>(all / 2, std::chrono::minutes{15});
   return all - ahead - uniform(random, std::min(ahead, all - ahead) / 4);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "lockcore/port/saturating_time.hpp"
 #include "times.hpp"
 
 namespace tenure::aws {
@@ -26,7 +27,7 @@ class SigningClock {
   };
   [[nodiscard]] Reading read() const {
     const std::chrono::seconds offset{offset_.load()};
-    return {local() + offset, offset};
+    return {saturating::sum(local(), offset), offset};
   }
   [[nodiscard]] std::chrono::seconds now() const { return read().now; }
 
@@ -40,7 +41,7 @@ class SigningClock {
   Correction correctBy(std::string_view dateHeader, std::chrono::seconds used) {
     const auto server = parseHttpDate(dateHeader);
     if (!server) return Correction::none;
-    const std::chrono::seconds right = *server - local();
+    const std::chrono::seconds right = saturating::difference(*server, local());
     if (near(right, used)) return Correction::none;
     if (near(right, read().offset)) return Correction::known;
     offset_ = right.count();
@@ -50,7 +51,8 @@ class SigningClock {
  private:
   [[nodiscard]] static bool near(std::chrono::seconds a, std::chrono::seconds b) {
     constexpr std::chrono::seconds notWorthIt{120};
-    return a - b < notWorthIt && b - a < notWorthIt;
+    const std::chrono::seconds apart = saturating::difference(a, b);
+    return -notWorthIt < apart && apart < notWorthIt;
   }
 
   [[nodiscard]] std::chrono::seconds local() const {

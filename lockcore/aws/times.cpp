@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <initializer_list>
+
+#include "text.hpp"
 
 namespace tenure::aws {
 namespace {
@@ -12,18 +14,23 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : rest_{text} {}
 
-  int digits(std::size_t count) {
+  int digits(std::size_t count) { return digits(count, count); }
+  int digits(std::size_t least, std::size_t most) {
     int value = 0;
-    if (rest_.size() < count) return fail();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (rest_[i] < '0' || rest_[i] > '9') return fail();
-      value = value * 10 + (rest_[i] - '0');
+    std::size_t count = 0;
+    for (; count < std::min(most, rest_.size()) && isDigit(rest_[count]); ++count) {
+      value = value * 10 + (rest_[count] - '0');
     }
+    if (count < least) return fail();
     rest_.remove_prefix(count);
     return value;
   }
+  [[nodiscard]] bool atDigit() const { return !rest_.empty() && isDigit(rest_.front()); }
   void expect(std::string_view literal) {
     if (!take(literal)) fail();
+  }
+  bool takeOneOf(std::initializer_list<std::string_view> literals) {
+    return std::any_of(literals.begin(), literals.end(), [&](std::string_view one) { return take(one); });
   }
   bool take(std::string_view literal) {
     if (!rest_.starts_with(literal)) return false;
@@ -44,6 +51,8 @@ class Reader {
   [[nodiscard]] bool doneWell() const { return good_ && rest_.empty(); }
 
  private:
+  static bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
   std::string_view rest_;
   bool good_{true};
 };
@@ -57,14 +66,37 @@ std::optional<std::chrono::seconds> secondsFrom(int year, int month, int day, in
 }
 
 int readOffsetMinutes(Reader& in) {
-  if (in.take("Z")) return 0;
+  in.take(" ");
+  if (in.takeOneOf({"Z", "z", "UTC", "GMT"})) return 0;
   const bool west = in.take("-");
   if (!west) in.expect("+");
   const int hours = in.digits(2);
-  in.take(":");
-  const int minutes = in.digits(2);
+  const int minutes = in.take(":") || in.atDigit() ? in.digits(2) : 0;
   return (west ? -1 : 1) * (hours * 60 + minutes);
 }
+
+struct TimeOfDay {
+  int hour{0};
+  int minute{0};
+  int second{0};
+};
+
+/// `1:02:03`, `01:02` or `010203`, with a fraction behind the seconds.
+TimeOfDay readTimeOfDay(Reader& in) {
+  TimeOfDay out{.hour = in.digits(1, 2)};
+  const bool extended = in.take(":");
+  out.minute = in.digits(extended ? 1 : 2, 2);
+  if (extended ? !in.take(":") : !in.atDigit()) return out;
+  out.second = in.digits(extended ? 1 : 2, 2);
+  if (in.takeOneOf({".", ","})) in.skipDigits();
+  return out;
+}
+
+constexpr std::chrono::seconds firstSecond =
+    std::chrono::sys_days{std::chrono::year{0} / std::chrono::January / 1}.time_since_epoch();
+constexpr std::chrono::seconds lastSecond =
+    std::chrono::sys_days{std::chrono::year{9999} / std::chrono::December / 31}.time_since_epoch() +
+    std::chrono::seconds{86'399};
 
 void put(char*& out, int value, int digits) {
   for (int i = digits; i-- > 0; value /= 10) out[i] = static_cast<char>('0' + value % 10);
@@ -73,7 +105,8 @@ void put(char*& out, int value, int digits) {
 
 }  // namespace
 
-std::string amzDate(std::chrono::seconds since1970) {
+std::string amzDate(std::chrono::seconds time) {
+  const std::chrono::seconds since1970 = std::clamp(time, firstSecond, lastSecond);
   const auto days = std::chrono::floor<std::chrono::days>(since1970);
   const std::chrono::year_month_day date{std::chrono::sys_days{days}};
   const auto rest = static_cast<int>((since1970 - days).count());
@@ -90,22 +123,18 @@ std::string amzDate(std::chrono::seconds since1970) {
 }
 
 std::optional<std::chrono::seconds> parseIsoTime(std::string_view text) {
-  Reader in{text};
+  Reader in{trim(text)};
   const int year = in.digits(4);
-  in.expect("-");
-  const int month = in.digits(2);
-  in.expect("-");
-  const int day = in.digits(2);
-  if (!in.take("T")) in.expect(" ");
-  const int hour = in.digits(2);
-  in.expect(":");
-  const int minute = in.digits(2);
-  in.expect(":");
-  const int second = in.digits(2);
-  if (in.take(".")) in.skipDigits();
+  const bool extended = in.take("-");
+  const std::size_t least = extended ? 1 : 2;
+  const int month = in.digits(least, 2);
+  if (extended) in.expect("-");
+  const int day = in.digits(least, 2);
+  if (!in.takeOneOf({"T", "t"})) in.expect(" ");
+  const TimeOfDay time = readTimeOfDay(in);
   const int offset = readOffsetMinutes(in);
   if (!in.doneWell()) return std::nullopt;
-  auto out = secondsFrom(year, month, day, hour, minute, second);
+  auto out = secondsFrom(year, month, day, time.hour, time.minute, time.second);
   if (out) *out -= std::chrono::minutes{offset};
   return out;
 }

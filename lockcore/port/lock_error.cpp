@@ -8,6 +8,7 @@
 #include <tenure/lockcore/lock_error.hpp>
 
 #include "lock_errors.hpp"
+#include "saturating_time.hpp"
 
 namespace tenure {
 namespace {
@@ -119,7 +120,9 @@ LockError invalidOptionsError(const LeaseKey& key, OptionFaults faults) {
 
 std::string describe(const HolderInfo& holder) {
   std::string out = personOf(holder.holder) + ' ' + withToken(holder.token);
-  const std::chrono::milliseconds held{wallClockMillisForDisplay() - holder.acquiredAtMillis};
+  using std::chrono::milliseconds;
+  const auto held =
+      saturating::difference(milliseconds{wallClockMillisForDisplay()}, milliseconds{holder.acquiredAtMillis});
   if (holder.acquiredAtMillis > 0 && held.count() >= 0) out += " for " + seconds(held);
   return out + "; its version has not changed for " + seconds(holder.unchangedFor) + " of its lease of " +
          seconds(holder.lease);

@@ -112,6 +112,39 @@ TEST_F(CacheTest, failuresAreSharedAndPaced) {
   EXPECT_TRUE(eventually([&] { return wait(*cache).get().has_value(); }));
 }
 
+TEST_F(CacheTest, keysThatLiveLongerThanAnyClockAreFetchedOnce) {
+  for (const auto lifetime : {9'223'372'036s, 9'223'372'037s, 251'635'161'599s, std::chrono::seconds::max()}) {
+    setNext(keys("far", lifetime));
+    fetches_ = 0;
+    const auto cache = make();
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(wait(*cache, 5s).get()) << lifetime.count();
+    EXPECT_EQ(fetches_, 1) << lifetime.count();
+  }
+}
+
+TEST_F(CacheTest, aFetchThatSucceedsAndHelpsNobodyIsPacedAsOneThatFails) {
+  for (const auto lifetime : {0s, -1s, std::chrono::seconds::min()}) {
+    setNext(keys("dead", lifetime));
+    fetches_ = 0;
+    const auto cache = make();
+    for (int i = 0; i < 200; ++i) {
+      const Result got = wait(*cache, 5s).get();
+      ASSERT_FALSE(got) << lifetime.count();
+      EXPECT_EQ(got.error().errorClass, ErrorClass::credentials);
+      EXPECT_NE(got.error().message.find("expired already"), std::string::npos) << got.error().message;
+    }
+    EXPECT_LT(fetches_, 20) << lifetime.count();
+  }
+}
+
+TEST_F(CacheTest, keysThatEndAtOnceAreFetchedTwiceASecondAtMost) {
+  setNext(keys("short", 1s));
+  const auto cache = make();
+  const auto begin = Clock::now();
+  EXPECT_TRUE(eventually([&] { return wait(*cache).get() && fetches_ >= 4; }));
+  EXPECT_GE(Clock::now() - begin, 1400ms) << "three pauses of 500 ms";
+}
+
 TEST_F(CacheTest, aCauseIsOneWarningHoweverOftenItIsMet) {
   setNext(StoreError{ErrorClass::credentials, "nothing here"});
   const auto cache = make();

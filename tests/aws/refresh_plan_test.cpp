@@ -32,6 +32,19 @@ TEST(RefreshPlan, usesCredentialsAlmostToTheirEnd) {
   EXPECT_EQ(usableFor(0s), 0s);
 }
 
+TEST(RefreshPlan, noLifetimeIsTooLong) {
+  tenure::test::SeededRandom random{3};
+  constexpr std::chrono::seconds fits{9'223'372'036};  // in nanoseconds; one more does not
+  for (const auto lifetime :
+       {fits - 1s, fits, fits + 1s, std::chrono::seconds{251'635'161'599}, std::chrono::seconds::max()}) {
+    EXPECT_GE(usableFor(lifetime), fits - 12s) << lifetime.count();
+    EXPECT_GE(refreshAfter(lifetime, random), fits - 20min) << lifetime.count();
+    EXPECT_LT(refreshAfter(lifetime, random), usableFor(lifetime)) << lifetime.count();
+  }
+  EXPECT_LE(usableFor(-1s), 0s);
+  EXPECT_LE(usableFor(std::chrono::seconds::min()), 0s);
+}
+
 TEST(RefreshPlan, retriesEverMoreSlowlyButInTimeForTheEnd) {
   tenure::test::SeededRandom random{2};
   for (int i = 0; i < 100; ++i) {

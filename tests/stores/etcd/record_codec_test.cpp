@@ -85,6 +85,18 @@ TEST(EtcdRecordCodec, tokensAreShownAsTheyAreStored) {
   EXPECT_TRUE(tokensFrom(place, "rubbish", std::nullopt).has_error());
 }
 
+TEST(EtcdRecordCodec, aLeaseOfAllTimeIsTheLongestOneToAnOperator) {
+  const auto leaseOf = [](const std::string& open) {
+    return tokensFrom(place, std::nullopt, R"({"tenureLayout":1,"tenureToken":1,"tenureOpenLease":)" + open + '}')
+        ->lease;
+  };
+  EXPECT_EQ(leaseOf("10000"), std::chrono::milliseconds{10'000});
+  EXPECT_EQ(leaseOf("-1"), std::chrono::milliseconds{0});
+  for (const char* open : {"604800001", "9223372036854775807", "18446744073709551615", "1e300"}) {
+    EXPECT_EQ(leaseOf(open), maxRecordLease) << open;
+  }
+}
+
 TEST(EtcdRecordCodec, aCorrectionKeepsTheRest) {
   const auto read = recordFrom(place, corrected(textOf(fullRecord()), FencingToken{5}, "w"));
   ASSERT_TRUE(read.has_value());

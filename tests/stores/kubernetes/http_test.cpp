@@ -158,10 +158,26 @@ TEST(KubernetesHttp, whereTheServerAsksForPatienceReadsWait) {
   EXPECT_TRUE(eventually([&] { return ask(*gateway, {"GET", "/x", {}, true}).has_value(); })) << "a second later";
 }
 
+TEST(KubernetesHttp, aRetryAfterOfAllTimeAsksForPatienceAndNotForThePast) {
+  for (const std::string seconds : {"31", "9223372036", "9223372037", "9223372036854775807"}) {
+    ScriptedServer server{[&](const std::string&) {
+      return response("429 Too Many Requests", "Retry-After: " + seconds + "\r\n", "{}");
+    }};
+    const auto gateway = makeHttpGateway(server.options());
+    EXPECT_EQ(ask(*gateway, {"GET", "/x", {}, true}).value().status, 429) << seconds;
+    EXPECT_FALSE(ask(*gateway, {"GET", "/x", {}, true})) << seconds;
+    EXPECT_EQ(server.requests().size(), 1U) << seconds;
+  }
+}
+
 TEST(KubernetesHttp, aRetryAfterThatIsNoneAsksForNothing) {
   std::atomic<int> number{0};
-  const std::vector<std::string> headers{"", "Retry-After: soon\r\n", "Retry-After: 0\r\n", "Retry-After: -5\r\n",
-                                         "Retry-After: 99999999999999999999\r\n"};
+  const std::vector<std::string> headers{"",
+                                         "Retry-After: soon\r\n",
+                                         "Retry-After: 0\r\n",
+                                         "Retry-After: -5\r\n",
+                                         "Retry-After: 99999999999999999999\r\n",
+                                         "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n"};
   ScriptedServer server{[&](const std::string&) {
     return response("429 Too Many Requests", headers[static_cast<std::size_t>(number++) % headers.size()], "{}");
   }};

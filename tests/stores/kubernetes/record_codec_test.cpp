@@ -272,6 +272,15 @@ TEST(KubernetesRecords, termsAreToldApart) {
   EXPECT_EQ(termOf(ours, with(record(), "token", "x")), "") << "nobody knows";
 }
 
+TEST(KubernetesRecords, aLeaseOfAllTimeIsTheLongestOneToAnOperator) {
+  for (const char* millis : {"604800001", "9223372036854775807", "99999999999999999999"}) {
+    const LeaseObject object = leaseOf("billing", ours, with(record(), "lease-ms", millis));
+    EXPECT_EQ(tokensIn({where, billing}, object)->lease, maxRecordLease) << millis;
+  }
+  const std::string forEver = R"({"holderIdentity":"other","leaseDurationSeconds":9223372036854775807})";
+  EXPECT_EQ(tokensIn({where, billing}, leaseOf("billing", forEver, {}))->lease, maxRecordLease);
+}
+
 TEST(KubernetesRecords, operatorsSeeTokensAsTheyAreWritten) {
   const auto tokensOf = [](const std::string& spec, const Annotations& all) {
     return tokensIn({where, billing}, leaseOf("billing", spec, all));

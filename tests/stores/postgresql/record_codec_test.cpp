@@ -143,6 +143,17 @@ TEST(RecordCodec, showsAnOperatorTheTextsAsTheyAre) {
   EXPECT_EQ(tokensFrom(Row(leaseColumnCount)), StoredTokens{});
 }
 
+TEST(RecordCodec, aLeaseOfAllTimeIsTheLongestOneToAnOperator) {
+  Row row = goodRow();
+  for (const char* millis : {"604800001", "9223372036854775807"}) {
+    row[leaseColumn] = millis;
+    EXPECT_EQ(tokensFrom(row).lease, maxRecordLease) << millis;
+  }
+  row[leaseColumn] = "-9223372036854775808";
+  row[counterLeaseColumn] = "-1";
+  EXPECT_EQ(tokensFrom(row).lease, std::chrono::milliseconds{0});
+}
+
 TEST(RecordCodec, aRowOfAnotherShapeIsRefused) {
   const auto lease = leaseFrom(place, Row(3));
   ASSERT_TRUE(lease.has_error());

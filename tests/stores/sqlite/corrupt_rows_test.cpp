@@ -54,6 +54,17 @@ INSTANTIATE_TEST_SUITE_P(EachColumn, SqliteCorruptRow,
                                          Damage{"record_version", "''"}, Damage{"attributes", "'region=eu'"},
                                          Damage{"attributes", "'{\"a\":1}'"}));
 
+TEST(SqliteCorruptRows, aLeaseOfAllTimeIsTheLongestOneToAnOperator) {
+  const test::TempDir directory;
+  const std::string path = directory.file("leases.db");
+  Store store{path};
+  store->apply(acquire({"lease"}, "a"));
+  for (const char* millis : {"604800001", "9223372036854775807"}) {
+    Shell{path}.run(std::string{"UPDATE tenure_lease SET lease_ms = "} + millis);
+    EXPECT_EQ(store->tokens({"lease"}).lease, maxRecordLease) << millis;
+  }
+}
+
 TEST(SqliteCorruptRows, areListedBesideTheGoodOnes) {
   const test::TempDir directory;
   const std::string path = directory.file("leases.db");

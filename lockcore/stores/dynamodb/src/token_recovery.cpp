@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -10,6 +9,7 @@
 
 #include "lease_call.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "requests.hpp"
 
@@ -23,12 +23,6 @@ std::string textOf(const boost::json::string* text) {
   return text == nullptr ? std::string{} : std::string{text->data(), text->size()};
 }
 
-std::int64_t millisIn(const std::string& digits) {
-  std::int64_t value = 0;
-  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return fault == std::errc{} && end == digits.data() + digits.size() ? value : 0;
-}
-
 object keyObject(const Layout& layout, const ItemKey& key) {
   object out{{layout.nameOf(Attribute::partition), {{"S", key.partition}}}};
   if (layout.hasSortKey()) out[layout.nameOf(Attribute::sort)] = object{{"S", key.sort}};
@@ -37,8 +31,7 @@ object keyObject(const Layout& layout, const ItemKey& key) {
 
 void takeCounter(const Layout& layout, const object& item, StoredTokens& out) {
   out.counter = textOf(numberIn(item, layout.nameOf(Attribute::token)));
-  out.lease = std::max(
-      out.lease, std::chrono::milliseconds{millisIn(textOf(numberIn(item, layout.nameOf(Attribute::openLease))))});
+  out.lease = std::max(out.lease, saturating::leaseOf(textOf(numberIn(item, layout.nameOf(Attribute::openLease)))));
 }
 
 void takeRecord(const Layout& layout, const object& item, StoredTokens& out) {
@@ -47,7 +40,7 @@ void takeRecord(const Layout& layout, const object& item, StoredTokens& out) {
   out.holder = textOf(textIn(item, layout.nameOf(Attribute::owner)));
   out.released = item.contains(layout.nameOf(Attribute::released));
   const std::string lease = textOf(textIn(item, layout.nameOf(Attribute::lease)));
-  out.lease = std::max(out.lease, std::chrono::milliseconds{millisIn(lease)});
+  out.lease = std::max(out.lease, saturating::leaseOf(lease));
 }
 
 /// The answer to readPairRequest; empty if it is no such answer.

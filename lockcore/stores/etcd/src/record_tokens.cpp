@@ -5,6 +5,7 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
+#include "lockcore/port/saturating_time.hpp"
 #include "record_members.hpp"
 
 namespace tenure::etcd_store {
@@ -26,8 +27,8 @@ std::string wordsIn(const object& from, std::string_view name) {
 
 std::chrono::milliseconds leaseIn(const object& from, std::string_view name) {
   const auto* found = from.if_contains(name);
-  const std::int64_t millis = found != nullptr && found->is_int64() ? found->get_int64() : 0;
-  return std::chrono::milliseconds{std::clamp<std::int64_t>(millis, 0, maxRecordLease.count())};
+  if (found == nullptr || !found->is_number()) return std::chrono::milliseconds{0};
+  return found->is_int64() ? saturating::leaseOf(found->get_int64()) : maxRecordLease;
 }
 
 }  // namespace

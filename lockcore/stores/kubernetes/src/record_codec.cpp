@@ -11,6 +11,7 @@
 #include "lockcore/port/liveness_text.hpp"
 #include "lockcore/port/number_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "micro_time.hpp"
 #include "names.hpp"
 
@@ -162,8 +163,7 @@ std::string foreignVersion(const LeaseObject& object) {
 std::int64_t millisOf(const std::string& time) { return microsFrom(time).value_or(0) / 1000; }
 
 milliseconds leaseAnnotated(const LeaseObject& object, std::string_view name) {
-  const std::int64_t millis = numberFrom<std::int64_t>(annotated(object, name)).value_or(0);
-  return milliseconds{std::clamp<std::int64_t>(millis, 0, maxRecordLease.count())};
+  return saturating::leaseOf(annotated(object, name));
 }
 
 /// How many terms there were when a holder of ours was written into the spec, from the text to which the annotations

@@ -7,6 +7,7 @@
 
 #include "lockcore/port/attributes_json.hpp"
 #include "lockcore/port/number_text.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {
@@ -204,7 +205,7 @@ StoredTokens tokensFrom(const Row& row) {
   const std::int64_t lease = row[versionColumn] ? integerFrom(row[leaseColumn]).value_or(0) : 0;
   const auto copy = tokenFrom(row[tokenColumn]);
   tokens.announced = tokens.hasRecord() && !tokens.released && copy && tokenFrom(row[counterColumn]) == copy->next();
-  tokens.lease = std::chrono::milliseconds{std::max(lease, integerFrom(row[counterLeaseColumn]).value_or(0))};
+  tokens.lease = saturating::leaseOf(std::max(lease, integerFrom(row[counterLeaseColumn]).value_or(0)));
   return tokens;
 }
 

@@ -7,6 +7,7 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "transaction.hpp"
 #include "transactions.hpp"
@@ -53,8 +54,12 @@ StoreResult<StoredTokens> select(Session& session, const LeaseKey& key, const st
   row.bind(1, key.name);
   row.bind(2, key.sortKey);
   if (code = row.step(); code != SQLITE_ROW) return session.failed(what, code);
-  return StoredTokens{
-      row.bytes(0), row.bytes(1), row.bytes(2), row.bytes(3), row.bytes(4) == "released", milliseconds{row.integer(5)}};
+  return StoredTokens{row.bytes(0),
+                      row.bytes(1),
+                      row.bytes(2),
+                      row.bytes(3),
+                      row.bytes(4) == "released",
+                      saturating::leaseOf(row.integer(5))};
 }
 
 int set(Session& session, const LeaseKey& key, FencingToken token) {
