@@ -42,36 +42,47 @@ Found firstOf(std::initializer_list<Found> candidates) {
   return {};
 }
 
-/// A configured endpoint. AWS_IGNORE_CONFIGURED_ENDPOINT_URLS disables all of them except the program's own.
-Found configuredEndpoint(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes) {
-  if (!wishes.endpoint.empty()) return {wishes.endpoint, "the configured endpoint"};
-  const Profile* profile = config.find(profileName(environment, wishes.profile));
-  const auto inProfile = [&](const char* key) { return profile == nullptr ? std::string{} : profile->get(key); };
-  if (environment.isTrue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) return {};
-  if (lower(inProfile("ignore_configured_endpoint_urls")) == "true") return {};
-  const std::string own = "AWS_ENDPOINT_URL_" + upper(wishes.service);
-  const std::string services = inProfile("services");
-  return firstOf(
-      {{environment.get(own), own},
-       {environment.get("AWS_ENDPOINT_URL"), "AWS_ENDPOINT_URL"},
-       {config.serviceEndpoint(services, wishes.service), "[services " + services + "] in " + config.paths()},
-       {inProfile("endpoint_url"), "endpoint_url of the profile in " + config.paths()}});
-}
-
 bool wants(const AwsEnvironment& environment, const Profile* profile, const char* variable, const char* key) {
   if (!environment.get(variable).empty()) return environment.isTrue(variable);
   return profile != nullptr && lower(profile->get(key)) == "true";
 }
 
+/// For messages.
+std::string placeOf(const Profile& profile, const char* key) {
+  return std::string{key} + " of profile " + forPeople(profile.name, 80) + " (" + profile.where + ')';
+}
+
+/// A configured endpoint. AWS_IGNORE_CONFIGURED_ENDPOINT_URLS disables all of them except the program's own.
+StoreResult<Found> configuredEndpoint(const AwsEnvironment& environment, const SharedConfig& config,
+                                      const PlaceWishes& wishes) {
+  if (!wishes.endpoint.empty()) return Found{wishes.endpoint, "the configured endpoint"};
+  const Profile* profile = config.find(profileName(environment, wishes.profile));
+  if (wants(environment, profile, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "ignore_configured_endpoint_urls")) {
+    return Found{};
+  }
+  const std::string own = "AWS_ENDPOINT_URL_" + upper(wishes.service);
+  Found variable = firstOf({{environment.get(own), own}, {environment.get("AWS_ENDPOINT_URL"), "AWS_ENDPOINT_URL"}});
+  if (!variable.text.empty() || profile == nullptr) return variable;
+  const auto inServices = config.serviceEndpoint(*profile, wishes.service);
+  if (!inServices) return inServices.error();
+  return firstOf({{*inServices, "endpoint_url of " + wishes.service + " in the section that " +
+                                    placeOf(*profile, "services") + " names"},
+                  {profile->word("endpoint_url"), placeOf(*profile, "endpoint_url")}});
+}
+
+Found regionFrom(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes) {
+  const Profile* profile = config.find(profileName(environment, wishes.profile));
+  return firstOf({{wishes.region, "the option region"},
+                  {environment.get("AWS_REGION"), "AWS_REGION"},
+                  {environment.get("AWS_DEFAULT_REGION"), "AWS_DEFAULT_REGION"},
+                  {profile == nullptr ? std::string{} : profile->word("region"),
+                   profile == nullptr ? std::string{} : placeOf(*profile, "region")}});
+}
+
 }  // namespace
 
 std::string findRegion(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes) {
-  const Profile* profile = config.find(profileName(environment, wishes.profile));
-  return firstOf({{wishes.region, {}},
-                  {environment.get("AWS_REGION"), {}},
-                  {environment.get("AWS_DEFAULT_REGION"), {}},
-                  {profile == nullptr ? std::string{} : profile->get("region"), {}}})
-      .text;
+  return regionFrom(environment, config, wishes).text;
 }
 
 StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes,
@@ -85,12 +96,15 @@ StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConf
             "; set AWS_REGION or the option region, for instance to eu-central-1"};
   }
   if (!isHostLabel(region)) {
-    return misconfigured("\"" + forPeople(region, 80) + "\" is not an AWS region; write one such as eu-central-1");
+    const std::string where = regionFrom(environment, config, wishes).where;
+    return misconfigured((where.empty() ? "the region of this machine" : where) + ": \"" + forPeople(region, 80) +
+                         "\" is not an AWS region; write one such as eu-central-1");
   }
-  const Found given = configuredEndpoint(environment, config, wishes);
-  if (!given.text.empty()) {
-    auto url = net::parseUrl(given.text);
-    if (!url) return misconfigured(given.where + " is not a usable URL: " + url.error().message);
+  const auto given = configuredEndpoint(environment, config, wishes);
+  if (!given) return given.error();
+  if (!given->text.empty()) {
+    auto url = net::parseUrl(given->text);
+    if (!url) return misconfigured(given->where + " is not a usable URL: " + url.error().message);
     return Place{region, *std::move(url)};
   }
   if (region == "local") {

@@ -37,7 +37,8 @@ struct FetchContext {
   std::stop_token stop;
   Logger logger{};
   FetchLimits limits{};
-  std::string region{};  ///< for STS; may be empty
+  std::string region{};   ///< for STS; may be empty
+  std::string profile{};  ///< that the program names; also the endpoint of STS may stand there
   std::shared_ptr<net::HttpClient> metadataHttp{};
 
   /// Sends and waits for the answer. `cancelled` if `stop` was requested.

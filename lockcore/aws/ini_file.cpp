@@ -1,5 +1,6 @@
 #include "ini_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,101 +14,122 @@ namespace tenure::aws {
 namespace {
 
 constexpr std::size_t mostBytes = 1U << 20U;
-
-StoreError fault(const std::string& path, int line, const std::string& what) {
-  return {ErrorClass::credentials, path + ':' + std::to_string(line) + ": " + what};
-}
-
-/// A comment in a line begins after white space; a '#' inside a value belongs to the value.
-std::string_view withoutComment(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool mark = text[i] == '#' || text[i] == ';';
-    if (mark && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t')) return text.substr(0, i);
-  }
-  return text;
-}
-
-std::string sectionName(std::string_view inside) {
-  std::string out;
-  for (const std::string_view word : split(inside, ' ')) {
-    if (trim(word).empty()) continue;
-    out.append(out.empty() ? "" : " ").append(trim(word));
-  }
-  return out;
-}
+constexpr const char* inherited = "DEFAULT";  ///< configparser's own section; AWS's is "default"
+constexpr std::string_view blanks = " \t\v\f";
 
 class Parser {
  public:
   explicit Parser(const std::string& path) : path_{path} {}
 
-  StoreResult<IniFile> run(std::string_view text) {
-    int number = 0;
-    for (const std::string_view line : split(text, '\n')) {
-      if (auto wrong = take(line, ++number); !wrong.message.empty()) return wrong;
+  IniFile run(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = text.find_first_of("\r\n");
+      ++line_;
+      take(text.substr(0, end));
+      if (end == std::string_view::npos) break;
+      text.remove_prefix(end + (text.substr(end).starts_with("\r\n") ? 2 : 1));
     }
+    for (auto& [name, section] : file_) finish(section);
+    spread();
     return std::move(file_);
   }
 
  private:
-  StoreError take(std::string_view line, int number) {
+  void take(std::string_view line) {
     const std::string_view content = trim(line);
-    if (content.empty() || content.front() == '#' || content.front() == ';') return {};
-    if (line.front() == '[') return takeSection(trim(withoutComment(content)), number);
-    const bool indented = line.front() == ' ' || line.front() == '\t';
-    if (indented && value_ != nullptr) return takeNested(content);
-    return takeValue(content, number);
-  }
-
-  StoreError takeSection(std::string_view content, int number) {
-    if (content.back() != ']') return fault(path_, number, "a section begins with [ but has no ] at its end");
-    const std::string name = sectionName(content.substr(1, content.size() - 2));
-    if (name.empty()) return fault(path_, number, "the section has no name; write [default] or [profile NAME]");
-    section_ = &file_[name];
-    section_->line = number;
+    if (content.empty()) {
+      if (value_ != nullptr) value_->text += '\n';  // a value may go on after an empty line
+      return;
+    }
+    if (content.front() == '#' || content.front() == ';') return;
+    const std::size_t indent = std::min(line.find_first_not_of(blanks), line.size());
+    if (value_ != nullptr && indent > indent_) {
+      value_->text.append("\n").append(content);
+      return;
+    }
+    indent_ = indent;
     value_ = nullptr;
-    return {};
+    if (content.front() == '[') return takeSection(content);
+    takeValue(content);
   }
 
-  StoreError takeValue(std::string_view content, int number) {
-    const std::size_t equals = content.find('=');
-    if (equals == std::string_view::npos || trim(content.substr(0, equals)).empty()) {
-      return fault(path_, number,
-                   "neither a [section], nor NAME = VALUE, nor a comment (#); correct or remove the line");
-    }
-    if (section_ == nullptr)
-      return fault(path_, number, "a value before the first [section]; write [default] above it");
-    value_ = &section_->values[lower(trim(content.substr(0, equals)))];
-    *value_ = {std::string{trim(withoutComment(content.substr(equals + 1)))}, {}, number};
-    return {};
+  void takeSection(std::string_view content) {
+    const std::size_t end = content.rfind(']');
+    const std::string name{trim(content.substr(1, end == std::string_view::npos ? end : end - 1))};
+    section_ = &file_[name];
+    if (section_->line == 0) section_->line = line_;
+    if (end == std::string_view::npos) fault("a section begins with [ but has no ]");
+    if (name.empty()) fault("the section has no name; write [default] or [profile NAME]");
   }
 
-  /// Indented lines after an empty value are names and values nested in it. After any other value they would continue
-  /// that value, and no value of ours has a continuation.
-  StoreError takeNested(std::string_view content) {
-    const std::size_t equals = content.find('=');
-    if (value_->text.empty() && equals != std::string_view::npos) {
-      value_->nested[lower(trim(content.substr(0, equals)))] = trim(withoutComment(content.substr(equals + 1)));
+  void takeValue(std::string_view content) {
+    if (section_ == nullptr) {
+      section_ = &file_["default"];
+      section_->line = line_;
+      fault("a line before the first [section]; write [default] above it");
     }
-    return {};
+    const std::size_t delimiter = content.find_first_of("=:");
+    const std::string name = lower(trim(content.substr(0, delimiter)));
+    if (delimiter == std::string_view::npos || name.empty()) {
+      return fault("neither a [section], nor NAME = VALUE, nor a comment (#); correct or remove the line");
+    }
+    value_ = &section_->values[name];
+    *value_ = {std::string{trim(content.substr(delimiter + 1))}, line_};
+  }
+
+  void fault(const char* what) {
+    if (section_->fault.empty()) section_->fault = path_ + ':' + std::to_string(line_) + ": " + what;
+  }
+
+  static void finish(IniSection& section) {
+    for (auto& [name, value] : section.values) {
+      while (!value.text.empty() && value.text.back() == '\n') value.text.pop_back();
+    }
+  }
+
+  void spread() {
+    const auto common = file_.extract(inherited);
+    if (common.empty()) return;
+    for (auto& [name, section] : file_) {
+      section.values.insert(common.mapped().values.begin(), common.mapped().values.end());
+      if (section.fault.empty()) section.fault = common.mapped().fault;
+    }
   }
 
   const std::string& path_;
   IniFile file_{};
   IniSection* section_{nullptr};
-  IniValue* value_{nullptr};
+  IniValue* value_{nullptr};  ///< the one that an indented line continues
+  std::size_t indent_{0};     ///< of the last line that was no continuation
+  int line_{0};
 };
 
 StoreError cannotRead(const std::string& path, int systemErrno) {
   return {ErrorClass::credentials, path + ": " + std::generic_category().message(systemErrno)};
 }
 
-/// Non-blocking, so that a pipe without a writer does not block the search.
-StoreResult<std::string> readAll(const std::string& path, bool missingIsEmpty) {
-  const UniqueFd file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (!file) {
-    if (missingIsEmpty && (errno == ENOENT || errno == ENOTDIR)) return std::string{};
-    return cannotRead(path, errno);
+}  // namespace
+
+IniFile parseIni(const std::string& path, std::string_view text) { return Parser{path}.run(text); }
+
+StoreResult<std::map<std::string, std::string>> nestedIn(const IniValue& value) {
+  const auto wrong = [](const char* what) { return StoreError{ErrorClass::misconfigured, what, true}; };
+  if (!value.text.starts_with('\n')) return wrong("must be followed by indented lines, such as endpoint_url = URL");
+  std::map<std::string, std::string> out;
+  for (const std::string_view line : split(std::string_view{value.text}.substr(1), '\n')) {
+    if (line.empty()) continue;
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos) return wrong("has an indented line without =");
+    out[lower(trim(line.substr(0, equals)))] = trim(line.substr(equals + 1));
   }
+  return out;
+}
+
+/// Non-blocking, so that a pipe without a writer does not block the search.
+StoreResult<std::string> readSmallFile(const std::string& path, int& systemErrno) {
+  systemErrno = 0;
+  const UniqueFd file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (!file) return cannotRead(path, systemErrno = errno);
   std::string out;
   for (;;) {
     const std::size_t had = out.size();
@@ -115,21 +137,14 @@ StoreResult<std::string> readAll(const std::string& path, bool missingIsEmpty) {
     const ssize_t got = read(file.get(), out.data() + had, 4096);
     out.resize(had + static_cast<std::size_t>(got < 0 ? 0 : got));
     if (got == 0) return out;
-    if (got < 0 && errno != EINTR) return cannotRead(path, errno);
+    if (got < 0 && errno != EINTR) return cannotRead(path, systemErrno = errno);
     if (out.size() > mostBytes) return StoreError{ErrorClass::credentials, path + ": longer than 1 MiB; not read"};
   }
 }
 
-}  // namespace
-
-StoreResult<IniFile> parseIni(const std::string& path, std::string_view text) { return Parser{path}.run(text); }
-
-StoreResult<IniFile> readIni(const std::string& path) {
-  auto text = readAll(path, true);
-  if (!text) return text.error();
-  return parseIni(path, *text);
+StoreResult<std::string> readSmallFile(const std::string& path) {
+  int systemErrno = 0;
+  return readSmallFile(path, systemErrno);
 }
-
-StoreResult<std::string> readSmallFile(const std::string& path) { return readAll(path, false); }
 
 }  // namespace tenure::aws

@@ -30,6 +30,9 @@ ServiceAccess::ServiceAccess(JsonClientOptions options, ClientParts parts, Logge
   // Everything that needs no network is found at once, so that the first connections are ready before the first call.
   const auto config = loadConfig();
   if (!config) return;  // the file may name the trusted certificates; fetch() continues when it can be read
+  if (!config->unread().empty()) {
+    logger_.log(LogLevel::warn, "AWS's shared files count as empty where they cannot be read: " + config->unread());
+  }
   makeHttp(*config);
   const std::string region = findRegion(parts_.environment, *config, wishes());
   if (region.empty()) return;
@@ -47,6 +50,7 @@ StoreResult<Credentials> ServiceAccess::fetch(const std::stop_token& stop) {
     setTarget(*std::move(place));
   }
   context.region = target()->place.region;
+  context.profile = options_.profile;
   std::optional<Keys> keys;
   if (const auto& given = options_.credentials)
     keys = {given->accessKeyId, given->secretAccessKey, given->sessionToken};
@@ -69,11 +73,14 @@ PlaceWishes ServiceAccess::wishes() const {
   return {options_.service, options_.region, options_.endpoint, options_.profile};
 }
 
-/// A broken file is an error even where it might not matter, because it could name the endpoint. A program that
-/// supplies everything itself does not need the files.
+/// A profile that is named and missing, or that has a line which is not understood, is an error even where it might not
+/// matter, because it could name the endpoint: another one has another table. A program that supplies everything itself
+/// does not need the files.
 StoreResult<SharedConfig> ServiceAccess::loadConfig() const {
   if (options_.credentials && !options_.region.empty() && !options_.endpoint.empty()) return SharedConfig{};
-  return SharedConfig::load(parts_.environment);
+  SharedConfig config = SharedConfig::load(parts_.environment);
+  if (const auto profile = config.inUse(parts_.environment, options_.profile); !profile) return profile.error();
+  return config;
 }
 
 StoreResult<Place> ServiceAccess::find(FetchContext& context) const {

@@ -1,7 +1,11 @@
 #include "shared_config.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <tenure/lockcore/clock.hpp>
 
@@ -25,6 +29,14 @@ std::string AwsEnvironment::get(const std::string& name) const {
   return found == variables.end() ? std::string{} : found->second;
 }
 
+namespace {
+
+bool isNameOfVariable(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+}  // namespace
+
 bool AwsEnvironment::isTrue(const std::string& name) const { return lower(trim(get(name))) == "true"; }
 
 std::string AwsEnvironment::expandHome(const std::string& path) const {
@@ -32,12 +44,81 @@ std::string AwsEnvironment::expandHome(const std::string& path) const {
   return get("HOME") + path.substr(1);
 }
 
+std::string AwsEnvironment::expandVariables(const std::string& path) const {
+  std::string out;
+  for (std::size_t i = 0; i < path.size();) {
+    const bool braced = path.compare(i, 2, "${") == 0;
+    const std::size_t begin = i + (braced ? 2 : 1);
+    std::size_t end = begin;
+    while (path[i] == '$' && end < path.size() && isNameOfVariable(path[end])) ++end;
+    const auto found = variables.find(path.substr(begin, end - begin));
+    const bool whole = end > begin && (!braced || path.compare(end, 1, "}") == 0);
+    if (whole && found != variables.end()) {
+      out += found->second;
+      i = end + (braced ? 1 : 0);
+    } else {
+      out += path[i++];
+    }
+  }
+  return expandHome(out);
+}
+
 namespace {
 
-std::string fileFrom(const AwsEnvironment& environment, const char* variable, const char* standard) {
-  const std::string given = environment.get(variable);
-  return environment.expandHome(given.empty() ? standard : given);
+/// The words of a section's name, as Python's shlex.split gives them. Empty: a quotation has no end.
+std::vector<std::string> wordsOf(std::string_view text) {
+  std::vector<std::string> words;
+  char quote = '\0';
+  bool inWord = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool blank = quote == '\0' && (c == ' ' || c == '\t');
+    if (blank || !inWord) {
+      if (blank) inWord = false;
+      if (blank) continue;
+      words.emplace_back();
+      inWord = true;
+    }
+    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
+    if (escapes && (quote == '\0' || text[i + 1] == '"' || text[i + 1] == '\\')) {
+      words.back() += text[++i];
+    } else if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = '\0';
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != '\0') words.clear();
+  return words;
 }
+
+/// The name in `profile NAME`; empty: `section` is of another kind.
+std::string nameIn(const std::string& section, std::string_view kind) {
+  if (!section.starts_with(kind)) return {};
+  std::string name;
+  const std::vector<std::string> words = wordsOf(section);
+  for (std::size_t i = 1; i < words.size(); ++i) name += (i > 1 ? " " : "") + words[i];
+  return name;
+}
+
+std::string withoutComment(std::string_view text) {
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool mark = text[i] == '#' || text[i] == ';';
+    if (mark && (text[i - 1] == ' ' || text[i - 1] == '\t')) text = text.substr(0, i);
+  }
+  return std::string{trim(text)};
+}
+
+/// Of a file that is not for this user, or is none. As botocore does, we go on without it, because the environment may
+/// say all that is needed. Any other failure passes, and the file could name the endpoint.
+bool countsAsEmpty(int systemErrno) {
+  return systemErrno == EACCES || systemErrno == EPERM || systemErrno == EISDIR || systemErrno == ELOOP;
+}
+
+/// Waiting does not mend it.
+StoreError wrongSetting(std::string message) { return {ErrorClass::misconfigured, std::move(message), true}; }
 
 }  // namespace
 
@@ -46,28 +127,51 @@ std::string Profile::get(const std::string& key) const {
   return found == values.end() ? std::string{} : found->second.text;
 }
 
-StoreResult<SharedConfig> SharedConfig::load(const AwsEnvironment& environment) {
-  const std::string configPath = fileFrom(environment, "AWS_CONFIG_FILE", "~/.aws/config");
-  const std::string keysPath = fileFrom(environment, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
-  const auto config = readIni(configPath);
-  if (!config) return config.error();
-  const auto keys = readIni(keysPath);
-  if (!keys) return keys.error();
+std::string Profile::word(const std::string& key) const { return withoutComment(get(key)); }
+
+SharedConfig SharedConfig::load(const AwsEnvironment& environment) {
   SharedConfig out;
-  out.paths_ = configPath + " and " + keysPath;
-  out.addConfigFile(configPath, *config);
-  for (const auto& [name, section] : *keys) out.add(name, keysPath, section);
+  out.config_ = read(environment, "AWS_CONFIG_FILE", "~/.aws/config");
+  out.credentials_ = read(environment, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
+  for (const File* file : {&out.config_, &out.credentials_}) {
+    if (file->whyNot.empty() || file->failed) continue;
+    out.unread_ += (out.unread_.empty() ? "" : "; ") + file->path + ": " + file->whyNot;
+  }
+  out.addConfigFile();
+  for (const auto& [name, section] : out.credentials_.sections) {
+    out.add(name, out.credentials_.path, section);
+    out.profiles_[name].inCredentials = section;
+  }
   return out;
 }
 
-void SharedConfig::addConfigFile(const std::string& path, const IniFile& file) {
-  constexpr std::string_view profilePrefix = "profile ";
-  constexpr std::string_view servicesPrefix = "services ";
-  // [default] first: if [profile default] exists as well, its values replace these.
-  if (const auto plain = file.find("default"); plain != file.end()) add("default", path, plain->second);
-  for (const auto& [name, section] : file) {
-    if (name.starts_with(profilePrefix)) add(name.substr(profilePrefix.size()), path, section);
-    if (name.starts_with(servicesPrefix)) services_[name.substr(servicesPrefix.size())] = section;
+SharedConfig::File SharedConfig::read(const AwsEnvironment& environment, const char* variable, const char* standard) {
+  const std::string given = environment.get(variable);
+  File out{.path = environment.expandVariables(given.empty() ? standard : given)};
+  int systemErrno = 0;
+  const auto text = readSmallFile(out.path, systemErrno);
+  if (text) {
+    out.sections = parseIni(out.path, *text);
+  } else if (systemErrno != ENOENT && systemErrno != ENOTDIR) {
+    out.whyNot = text.error().message.substr(out.path.size() + 2);
+    out.failed = !countsAsEmpty(systemErrno);
+  }
+  return out;
+}
+
+/// If two sections say the same profile ([default] and [profile default], names with quotation marks), the last counts.
+void SharedConfig::addConfigFile() {
+  std::vector<std::pair<std::string, const IniSection*>> inOrder;
+  for (const auto& [name, section] : config_.sections) inOrder.emplace_back(name, &section);
+  std::sort(inOrder.begin(), inOrder.end(),
+            [](const auto& a, const auto& b) { return a.second->line < b.second->line; });
+  for (const auto& [name, section] : inOrder) {
+    const std::string profile = name == "default" ? name : nameIn(name, "profile");
+    if (const std::string services = nameIn(name, "services"); !services.empty()) services_[services] = *section;
+    if (profile.empty()) continue;
+    profiles_.erase(profile);
+    add(profile, config_.path, *section);
+    profiles_[profile].inConfig = *section;
   }
 }
 
@@ -75,6 +179,7 @@ void SharedConfig::add(const std::string& name, const std::string& path, const I
   Profile& profile = profiles_[name];
   profile.name = name;
   if (profile.where.empty()) profile.where = path + ':' + std::to_string(section.line);
+  if (profile.fault.empty()) profile.fault = section.fault;
   for (const auto& [key, value] : section.values) profile.values[key] = value;
 }
 
@@ -83,18 +188,69 @@ const Profile* SharedConfig::find(const std::string& name) const {
   return found == profiles_.end() ? nullptr : &found->second;
 }
 
-std::string SharedConfig::serviceEndpoint(const std::string& servicesName, const std::string& service) const {
-  const auto section = services_.find(servicesName);
-  if (section == services_.end()) return {};
+StoreResult<const Profile*> SharedConfig::inUse(const AwsEnvironment& environment, const std::string& wanted) const {
+  for (const File* file : {&config_, &credentials_}) {
+    if (file->failed) return StoreError{ErrorClass::credentials, file->path + ": " + file->whyNot};
+  }
+  const NamedProfile named = namedProfile(environment, wanted);
+  const Profile* profile = find(profileName(environment, wanted));
+  if (profile == nullptr && !named.name.empty()) {
+    return StoreError{ErrorClass::credentials, missingText(named.name) + "; " +
+                                                   (named.variable.empty() ? "the option profile" : named.variable) +
+                                                   " names it: correct the name, or add the profile"};
+  }
+  if (profile != nullptr && !profile->fault.empty()) return StoreError{ErrorClass::credentials, profile->fault};
+  return profile;
+}
+
+StoreResult<std::string> SharedConfig::serviceEndpoint(const Profile& profile, const std::string& service) const {
+  const auto named = profile.values.find("services");
+  if (named == profile.values.end()) return std::string{};
+  const std::string header = "[services " + forPeople(named->second.text, 80) + ']';
+  const auto section = services_.find(named->second.text);
+  const bool found = section != services_.end();
+  if (found && !section->second.fault.empty()) return wrongSetting(section->second.fault);
+  if (!found || section->second.values.empty()) {
+    return wrongSetting("profile " + forPeople(profile.name, 80) + " (" + profile.where + ") names the section " +
+                        header + ", which is not in " + config_.path +
+                        " or has nothing in it; correct services in line " + std::to_string(named->second.line) +
+                        ", or write the section");
+  }
   const auto value = section->second.values.find(service);
-  if (value == section->second.values.end()) return {};
-  const auto url = value->second.nested.find("endpoint_url");
-  return url == value->second.nested.end() ? std::string{} : url->second;
+  if (value == section->second.values.end()) return std::string{};
+  const auto nested = nestedIn(value->second);
+  if (!nested) {
+    return wrongSetting(config_.path + ':' + std::to_string(value->second.line) + ": " + service + " in " + header +
+                        ' ' + nested.error().message);
+  }
+  const auto url = nested->find("endpoint_url");
+  return url == nested->end() ? std::string{} : withoutComment(url->second);
+}
+
+std::string SharedConfig::paths() const {
+  const auto text = [](const File& file) { return file.path + (file.whyNot.empty() ? "" : " (" + file.whyNot + ')'); };
+  return text(config_) + " and " + text(credentials_);
+}
+
+std::string SharedConfig::missingText(const std::string& name) const {
+  std::string out = "there is no profile " + forPeople(name, 80) + " in " + paths();
+  if (config_.sections.contains(name)) {
+    out += " (the section [" + forPeople(name, 80) + "] of " + config_.path + " is none; write [profile " +
+           forPeople(name, 80) + "] there)";
+  }
+  return out;
+}
+
+NamedProfile namedProfile(const AwsEnvironment& environment, const std::string& wanted) {
+  if (!wanted.empty()) return {wanted, {}};
+  for (const char* variable : {"AWS_DEFAULT_PROFILE", "AWS_PROFILE"}) {
+    if (std::string name = environment.get(variable); !name.empty()) return {std::move(name), variable};
+  }
+  return {};
 }
 
 std::string profileName(const AwsEnvironment& environment, const std::string& wanted) {
-  if (!wanted.empty()) return wanted;
-  const std::string named = environment.get("AWS_PROFILE");
+  const std::string named = namedProfile(environment, wanted).name;
   return named.empty() ? "default" : named;
 }
 

@@ -30,40 +30,77 @@ struct TENURE_API AwsEnvironment {
   [[nodiscard]] bool isTrue(const std::string& name) const;
   /// `path`, with the "~" of "~" or of a leading "~/" replaced by HOME.
   [[nodiscard]] std::string expandHome(const std::string& path) const;
+  /// The same after $NAME and ${NAME} of variables that are set.
+  [[nodiscard]] std::string expandVariables(const std::string& path) const;
 };
 
 struct Profile {
   std::string name{};
   std::map<std::string, IniValue> values{};
-  std::string where{};  ///< "/home/a/.aws/config:12", for messages
+  std::string where{};         ///< "/home/a/.aws/config:12", for messages
+  std::string fault{};         ///< IniSection::fault of its sections
+  IniSection inCredentials{};  ///< its keys are those of one file: a token of the other one belongs to other keys
+  IniSection inConfig{};
 
   /// Empty if the key does not exist.
   [[nodiscard]] std::string get(const std::string& key) const;
+  /// The same for a value that has no blank in it. A comment may follow it, as other SDKs of AWS's read it.
+  [[nodiscard]] std::string word(const std::string& key) const;
 };
 
 /// Both files, read once. A profile is `[profile NAME]` (or `[default]`) in the config file, and `[NAME]` in the
-/// credentials file. If both have a value, that of the credentials file counts.
+/// credentials file. If both have a value, that of the credentials file counts. A file that is not there, or
+/// that this user may not read, counts as an empty one.
 class SharedConfig {
  public:
-  [[nodiscard]] static StoreResult<SharedConfig> load(const AwsEnvironment& environment);
+  [[nodiscard]] static SharedConfig load(const AwsEnvironment& environment);
 
+  /// Null if there is none.
   [[nodiscard]] const Profile* find(const std::string& name) const;
-  /// The endpoint in `[services NAME]` for one service; empty if there is none.
-  [[nodiscard]] std::string serviceEndpoint(const std::string& servicesName, const std::string& service) const;
 
-  /// "/home/a/.aws/config and /home/a/.aws/credentials"
-  [[nodiscard]] const std::string& paths() const { return paths_; }
+  /// Null if there is none and nothing names it. An error: it is named and not there, a line of it is not understood,
+  /// or a file could not be read for a reason that may pass.
+  [[nodiscard]] StoreResult<const Profile*> inUse(const AwsEnvironment& environment, const std::string& wanted) const;
+
+  /// The endpoint for one service in the section that the profile's `services` names; empty if neither says one. An
+  /// error: the section is named and not there, or what it says of the service is not understood.
+  [[nodiscard]] StoreResult<std::string> serviceEndpoint(const Profile& profile, const std::string& service) const;
+
+  /// "/home/a/.aws/config and /home/a/.aws/credentials", with the reason where one cannot be read.
+  [[nodiscard]] std::string paths() const;
+  /// "there is no profile NAME in ...", and what the user may have meant.
+  [[nodiscard]] std::string missingText(const std::string& name) const;
+  /// Empty, or which file cannot be read, and why.
+  [[nodiscard]] const std::string& unread() const { return unread_; }
 
  private:
-  void addConfigFile(const std::string& path, const IniFile& file);
+  struct File {
+    std::string path{};
+    std::string whyNot{};  ///< it could not be read
+    bool failed{false};    ///< and that may pass, or it is too long: it does not count as empty
+    IniFile sections{};
+  };
+  [[nodiscard]] static File read(const AwsEnvironment& environment, const char* variable, const char* standard);
+  void addConfigFile();
   void add(const std::string& name, const std::string& path, const IniSection& section);
 
+  File config_{};
+  File credentials_{};
+  std::string unread_{};
   std::map<std::string, Profile> profiles_{};
   std::map<std::string, IniSection> services_{};
-  std::string paths_{};
 };
 
-/// The profile in use: `wanted` if given, then AWS_PROFILE, then "default".
+/// What names a profile: `variable` is empty if it is `wanted`, and both are if nothing names one.
+struct NamedProfile {
+  std::string name{};
+  std::string variable{};
+};
+
+/// `wanted` if given, then AWS_DEFAULT_PROFILE, then AWS_PROFILE, which is botocore's order.
+[[nodiscard]] NamedProfile namedProfile(const AwsEnvironment& environment, const std::string& wanted);
+
+/// The profile in use: the one that is named, or "default".
 [[nodiscard]] std::string profileName(const AwsEnvironment& environment, const std::string& wanted);
 
 }  // namespace tenure::aws

@@ -54,7 +54,7 @@ std::string element(std::string_view xml, const std::string& name) {
 /// STS has an endpoint in each region, which is nearer and does not depend on us-east-1. Without a region the global
 /// endpoint is used.
 StoreResult<Place> stsPlace(const FetchContext& context) {
-  const PlaceWishes wishes{"sts", {}, {}, {}};
+  const PlaceWishes wishes{"sts", {}, {}, context.profile};
   auto place =
       findPlace(context.environment, context.config, wishes, context.region.empty() ? "us-east-1" : context.region, "");
   if (place && context.region.empty() && place->endpoint.origin.host == "sts.us-east-1.amazonaws.com") {

@@ -39,9 +39,9 @@ FetchContext AwsTest::context(const SharedConfig& config) {
 }
 
 StoreResult<Credentials> AwsTest::find(const ChainWishes& wishes) {
-  const auto config = SharedConfig::load(environment_);
-  if (!config) return config.error();
-  FetchContext with = context(*config);
+  const SharedConfig config = SharedConfig::load(environment_);
+  FetchContext with = context(config);
+  with.profile = wishes.profile;
   return findCredentials(with, wishes);
 }
 

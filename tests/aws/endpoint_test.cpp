@@ -8,7 +8,7 @@ namespace {
 class EndpointTest : public AwsTest {
  protected:
   StoreResult<Place> place(const PlaceWishes& wishes = {"dynamodb", {}, {}, {}}) {
-    const SharedConfig config = SharedConfig::load(environment_).value();
+    const SharedConfig config = SharedConfig::load(environment_);
     return findPlace(environment_, config, wishes, findRegion(environment_, config, wishes), "");
   }
   std::string url(const PlaceWishes& wishes = {"dynamodb", {}, {}, {}}) {
@@ -85,6 +85,67 @@ TEST_F(EndpointTest, endpointsInTheirOrder) {
   set("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "TRUE");
   EXPECT_EQ(url(), "https://dynamodb.eu-central-1.amazonaws.com:443/ eu-central-1");
   EXPECT_EQ(url({"dynamodb", {}, "https://mine:5", {}}), "https://mine:5/ eu-central-1");
+}
+
+TEST_F(EndpointTest, theVariableHasTheLastWordOnWhetherEndpointsCount) {
+  set("AWS_REGION", "eu-central-1");
+  writeConfig("[default]\nendpoint_url = http://profile:1\nignore_configured_endpoint_urls = true\n");
+  EXPECT_EQ(url(), "https://dynamodb.eu-central-1.amazonaws.com:443/ eu-central-1");
+  set("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "false");
+  EXPECT_EQ(url(), "http://profile:1/ eu-central-1");
+}
+
+/// Another endpoint is another table, and another leader beside the one there.
+TEST_F(EndpointTest, aServicesSectionThatIsNamedAndMissingIsAnError) {
+  set("AWS_REGION", "eu-central-1");
+  for (const char* config :
+       {"[default]\nservices = gone\n", "[default]\nservices =\n", "[default]\nservices = s\n[services s]\n",
+        "[default]\nservices = s\n[services S]\ndynamodb =\n endpoint_url = http://h:1\n",
+        "[default]\nservices = gone\nendpoint_url = http://profile:1\n"}) {
+    writeConfig(config);
+    const std::string message = misconfigured();
+    EXPECT_NE(message.find("names the section [services "), std::string::npos) << config << message;
+    EXPECT_NE(message.find(path("config") + ":1"), std::string::npos) << message;
+    EXPECT_NE(message.find("correct services in line 2, or write the section"), std::string::npos) << message;
+    EXPECT_EQ(misconfigured({"s3", {}, {}, {}}), message) << "the fence of S3 asks for it too";
+  }
+  set("AWS_ENDPOINT_URL_DYNAMODB", "http://dynamo:4");
+  EXPECT_EQ(url(), "http://dynamo:4/ eu-central-1") << "nothing asks for the section";
+  set("AWS_ENDPOINT_URL_DYNAMODB", "");
+  set("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true");
+  EXPECT_EQ(url(), "https://dynamodb.eu-central-1.amazonaws.com:443/ eu-central-1");
+}
+
+TEST_F(EndpointTest, whatAServicesSectionSaysOfAServiceMustBeUnderstood) {
+  set("AWS_REGION", "eu-central-1");
+  for (const char* services : {"dynamodb = http://h:1\n", "dynamodb =\nendpoint_url = http://h:1\n",
+                               "dynamodb =\n  endpoint_url http://h:1\n", "dynamodb\n"}) {
+    writeConfig(std::string{"[default]\nservices = s\n[services s]\n"} + services);
+    EXPECT_NE(misconfigured().find(path("config") + ":4: "), std::string::npos) << services << misconfigured();
+  }
+}
+
+TEST_F(EndpointTest, aServicesSectionMayLeaveTheServiceOut) {
+  set("AWS_REGION", "eu-central-1");
+  const std::string own = "https://dynamodb.eu-central-1.amazonaws.com:443/ eu-central-1";
+  for (const char* services : {"s3 =\n  endpoint_url = http://h:1\n", "dynamodb =\n  other = 1\n",
+                               "dynamodb =\n  endpoint_url =\n", "s3 =\n broken\ndynamodb =\n  x = y\n"}) {
+    writeConfig(std::string{"[default]\nservices = s\n[services s]\n"} + services);
+    EXPECT_EQ(url(), own) << services;
+    writeConfig(std::string{"[default]\nservices = s\nendpoint_url = http://profile:1\n[services s]\n"} + services);
+    EXPECT_EQ(url(), "http://profile:1/ eu-central-1") << services;
+  }
+}
+
+TEST_F(EndpointTest, aBadRegionNamesItsPlace) {
+  set("AWS_REGION", "eu-central-1\n");
+  EXPECT_EQ(misconfigured().find("AWS_REGION: \"eu-central-1\" is not an AWS region"), 0U) << misconfigured();
+  set("AWS_REGION", "");
+  set("AWS_DEFAULT_REGION", "Frankfurt");
+  EXPECT_EQ(misconfigured().find("AWS_DEFAULT_REGION: \"Frankfurt\""), 0U) << misconfigured();
+  set("AWS_DEFAULT_REGION", "");
+  writeConfig("[default]\nregion = eu_west_1\n");
+  EXPECT_EQ(misconfigured().find("region of profile default (" + path("config") + ":1): "), 0U) << misconfigured();
 }
 
 TEST_F(EndpointTest, aBadUrlNamesItsPlace) {

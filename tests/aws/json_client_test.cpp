@@ -26,6 +26,43 @@ TEST_F(JsonClientTest, signsAndGivesTheReply) {
   EXPECT_EQ(headerOf(requests_->all()[0].request, "X-Amz-Target"), "DynamoDB_20120810.GetItem");
 }
 
+/// Its endpoint may be another one than AWS's own, with another leader.
+TEST_F(JsonClientTest, aProfileThatIsNamedAndMissingAsksNobodyUntilItIsThere) {
+  useKeys(first);
+  set("AWS_PROFILE", "dve");
+  writeConfig("[profile dev]\nendpoint_url = http://mine:1\n");
+  const auto client = make();
+  const JsonOutcome got = call(*client);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().error.errorClass, ErrorClass::credentials);
+  EXPECT_NE(got.error().error.message.find("there is no profile dve in " + path("config")), std::string::npos);
+  EXPECT_NE(got.error().error.message.find("AWS_PROFILE names it"), std::string::npos);
+  EXPECT_EQ(requests_->count(), 0U);
+  writeConfig("[profile dve]\nendpoint_url = http://mine:1\n");
+  EXPECT_TRUE(eventually([&] { return call(*client).has_value(); }));
+  EXPECT_EQ(requests_->all()[0].origin.host, "mine");
+}
+
+TEST_F(JsonClientTest, aServicesSectionThatIsNamedAndMissingAsksNobody) {
+  useKeys(first);
+  writeConfig("[default]\nservices = gone\n");
+  const auto client = make();
+  const JsonOutcome got = call(*client);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().error.errorClass, ErrorClass::misconfigured);
+  EXPECT_NE(got.error().error.message.find("names the section [services gone]"), std::string::npos);
+  EXPECT_EQ(requests_->count(), 0U);
+}
+
+TEST_F(JsonClientTest, aFileThatMayNotBeReadIsAWarningWhereTheEnvironmentSaysAll) {
+  useKeys(first);
+  set("AWS_CONFIG_FILE", directory_.path().string());
+  const auto client = make();
+  EXPECT_TRUE(call(*client));
+  EXPECT_NE(logged().find("count as empty where they cannot be read: " + directory_.path().string()),
+            std::string::npos);
+}
+
 TEST_F(JsonClientTest, anErrorOfTheServiceIsAReply) {
   useKeys(first);
   responder_ = [](const auto&, const auto&) {

@@ -36,6 +36,63 @@ TEST_F(ProfileTest, keys) {
   EXPECT_EQ(find()->lifetime, std::nullopt);
 }
 
+TEST_F(ProfileTest, theOlderVariableOfTheProfileComesFirst) {
+  writeKeys("a", "AKIA1");
+  writeKeys("b", "AKIA2");
+  set("AWS_PROFILE", "a");
+  set("AWS_DEFAULT_PROFILE", "b");
+  EXPECT_EQ(find()->keys.accessKeyId, "AKIA2") << "as in botocore";
+  set("AWS_DEFAULT_PROFILE", "");
+  EXPECT_EQ(find()->keys.accessKeyId, "AKIA1");
+}
+
+/// Half of them from another file would be keys that nobody wrote.
+TEST_F(ProfileTest, keysAreThoseOfOneFile) {
+  writeConfig("[profile p]\naws_access_key_id = AKIACONFIG\naws_secret_access_key = s\naws_session_token = t\n");
+  writeKeys("p", "AKIA1");
+  EXPECT_EQ(use("p")->keys, (Keys{"AKIA1", secretKey, ""})) << "without the token of the other file";
+  writeCredentials("[p]\naws_access_key_id = AKIA1\n");
+  EXPECT_NE(error(use("p")).find("without aws_secret_access_key"), std::string::npos) << error(use("p"));
+  writeCredentials("[p]\nregion = eu-west-1\n");
+  EXPECT_EQ(use("p")->keys, (Keys{"AKIACONFIG", "s", "t"}));
+}
+
+TEST_F(ProfileTest, aProcessComesBeforeKeysOfTheConfigFile) {
+  const std::string process =
+      R"(credential_process = echo '{"Version":1,"AccessKeyId":"AKIAP","SecretAccessKey":"s"}')";
+  writeConfig("[profile p]\naws_access_key_id = AKIACONFIG\naws_secret_access_key = s\n" + process + "\n");
+  EXPECT_EQ(use("p")->keys.accessKeyId, "AKIAP");
+  writeKeys("p", "AKIA1");
+  EXPECT_EQ(use("p")->keys.accessKeyId, "AKIA1");
+}
+
+TEST_F(ProfileTest, olderNamesOfTheToken) {
+  writeCredentials("[default]\naws_access_key_id = AKIA1\naws_secret_access_key = s\naws_security_token = old\n");
+  EXPECT_EQ(find()->keys.sessionToken, "old");
+  set("AWS_ACCESS_KEY_ID", "AKIA2");
+  set("AWS_SECRET_ACCESS_KEY", "s");
+  set("AWS_SESSION_TOKEN", "new");
+  EXPECT_EQ(find()->keys.sessionToken, "new");
+  set("AWS_SECURITY_TOKEN", "older");
+  EXPECT_EQ(find()->keys.sessionToken, "older") << "as in botocore";
+}
+
+TEST_F(ProfileTest, whatSpoilsARequestIsNamed) {
+  writeCredentials("[default]\naws_access_key_id = AKIA1\n  AKIA2\naws_secret_access_key = s\n");
+  EXPECT_NE(error(find()).find("(" + path("credentials") + ":1): aws_access_key_id holds a line break"),
+            std::string::npos)
+      << error(find());
+  set("AWS_ACCESS_KEY_ID", "AKIA2");
+  set("AWS_SECRET_ACCESS_KEY", "s\r");
+  EXPECT_NE(error(find()).find("environment: AWS_SECRET_ACCESS_KEY holds a line break"), std::string::npos);
+  set("AWS_SECRET_ACCESS_KEY", "s");
+  set("AWS_SESSION_TOKEN", "\xc2\xa0token");
+  EXPECT_NE(error(find()).find("environment: AWS_SESSION_TOKEN holds"), std::string::npos);
+  set("AWS_SESSION_TOKEN", "");
+  set("AWS_ACCESS_KEY_ID", "AKIA2\n");
+  EXPECT_NE(error(find()).find("environment: AWS_ACCESS_KEY_ID holds"), std::string::npos);
+}
+
 TEST_F(ProfileTest, halfAKeyIsAnError) {
   writeCredentials("[default]\naws_secret_access_key = " + secretKey + '\n');
   EXPECT_NE(error(find()).find("without aws_access_key_id"), std::string::npos);
@@ -54,10 +111,16 @@ TEST_F(ProfileTest, aLongRoleNameIsShownAndAKeyInItsPlaceIsNot) {
 }
 
 TEST_F(ProfileTest, aNamedProfileMustBeThere) {
-  EXPECT_EQ(error(use("typo")), "there is no profile typo in " + path("config") + " and " + path("credentials") +
-                                    "; correct the name, or add it there");
-  set("AWS_PROFILE", "typo");
-  EXPECT_NE(error(find()).find("there is no profile typo"), std::string::npos);
+  const std::string missing = "there is no profile typo in " + path("config") + " and " + path("credentials");
+  EXPECT_EQ(error(use("typo")), missing + "; the option profile names it: correct the name, or add the profile");
+  for (const char* variable : {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}) {
+    set(variable, "typo");
+    EXPECT_EQ(error(find()), missing + "; " + variable + " names it: correct the name, or add the profile");
+  }
+  writeConfig("[typo]\nregion = eu-west-1\n");
+  EXPECT_NE(error(find()).find("(the section [typo] of " + path("config") + " is none; write [profile typo] there)"),
+            std::string::npos)
+      << error(find());
 }
 
 TEST_F(ProfileTest, aRoleWithASourceProfile) {
@@ -109,7 +172,8 @@ TEST_F(ProfileTest, aSourceThatIsNotThere) {
       "[profile a]\nrole_arn = arn:aws:iam::1:role/A\nsource_profile = b\n[profile empty]\nregion = x\n"
       "[profile c]\nrole_arn = arn:aws:iam::1:role/A\nsource_profile = empty\n"
       "[profile d]\nrole_arn = arn:aws:iam::1:role/A\n");
-  EXPECT_NE(error(use("a")).find("source_profile names the profile b"), std::string::npos);
+  EXPECT_NE(error(use("a")).find("there is no profile b in "), std::string::npos);
+  EXPECT_NE(error(use("a")).find("; source_profile names it"), std::string::npos);
   EXPECT_NE(error(use("c")).find("source_profile empty gives no credentials"), std::string::npos);
   EXPECT_NE(error(use("d")).find("role_arn needs one of source_profile"), std::string::npos);
 }
@@ -190,6 +254,16 @@ TEST_F(ProfileTest, stsWithAWrongClock) {
   const auto got = use("p");
   ASSERT_TRUE(got) << error(got);
   EXPECT_EQ(got->lifetime, std::chrono::hours{1}) << "by the clock of STS, not by our wrong one";
+}
+
+TEST_F(ProfileTest, theEndpointOfStsIsLookedForInTheProfileThatTheProgramNames) {
+  serveSts();
+  writeKeys("base", "AKIA1");
+  writeConfig(
+      "[profile p]\nrole_arn = arn:aws:iam::1:role/R\nsource_profile = base\nservices = s\n"
+      "[services s]\nsts =\n  endpoint_url = http://mine:1\n");
+  ASSERT_TRUE(use("p"));
+  EXPECT_EQ(requests_->all()[0].origin.host, "mine");
 }
 
 TEST_F(ProfileTest, stsWithoutARegionIsTheGlobalOne) {

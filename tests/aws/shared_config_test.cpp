@@ -1,5 +1,7 @@
 #include "lockcore/aws/shared_config.hpp"
 
+#include <filesystem>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "aws_world.hpp"
@@ -9,12 +11,21 @@ namespace {
 
 class SharedConfigTest : public AwsTest {
  protected:
-  SharedConfig load() { return SharedConfig::load(environment_).value(); }
-  std::string loadError() {
-    const auto got = SharedConfig::load(environment_);
+  SharedConfig load() { return SharedConfig::load(environment_); }
+  std::string get(const std::string& profile, const std::string& key) {
+    const SharedConfig config = load();
+    const Profile* found = config.find(profile);
+    return found == nullptr ? "(no profile)" : found->get(key);
+  }
+  std::string fault(const std::string& profile = {}) {
+    const auto got = load().inUse(environment_, profile);
     if (got) return "(no error)";
     watch(got.error().message);
     return got.error().message;
+  }
+  std::string endpoint(const std::string& services, const std::string& service) {
+    Profile profile{.name = "p", .values = {{"services", {services, 1}}}};
+    return load().serviceEndpoint(profile, service).value();
   }
 };
 
@@ -24,7 +35,7 @@ TEST_F(SharedConfigTest, readsProfilesOfBothFiles) {
       "[profile default]\nregion = eu-central-1\n[unrelated]\nx = y\n");
   writeCredentials("[default]\r\naws_access_key_id = AKIA1\r\n[c]\naws_access_key_id=AKIA2\nregion = here\n");
   const SharedConfig config = load();
-  EXPECT_EQ(config.find("default")->get("region"), "eu-central-1") << "[profile default] has the last word";
+  EXPECT_EQ(config.find("default")->get("region"), "eu-central-1") << "the last section of a profile counts";
   EXPECT_EQ(config.find("default")->get("aws_access_key_id"), "AKIA1");
   EXPECT_EQ(config.find("a b")->get("region"), "us-east-1");
   EXPECT_EQ(config.find("a b")->get("output"), "a#b");
@@ -33,39 +44,86 @@ TEST_F(SharedConfigTest, readsProfilesOfBothFiles) {
   EXPECT_EQ(config.find("a b")->where, path("config") + ":5");
 }
 
+TEST_F(SharedConfigTest, aCommentEndsAWordAndBelongsToOtherValues) {
+  writeConfig("[default]\nregion = eu-west-1  ; near\ncredential_process = run '#1' #2\n");
+  EXPECT_EQ(load().find("default")->word("region"), "eu-west-1");
+  EXPECT_EQ(get("default", "credential_process"), "run '#1' #2") << "botocore knows no comment behind a value";
+}
+
 TEST_F(SharedConfigTest, readsEndpointsOfServices) {
   writeConfig(
       "[profile p]\nservices = mine\n[services mine]\ndynamodb =\n  endpoint_url = http://localhost:8000\n"
-      "  other = 1\ns3 =\n  endpoint_url = http://x\n");
-  EXPECT_EQ(load().serviceEndpoint("mine", "dynamodb"), "http://localhost:8000");
-  EXPECT_EQ(load().serviceEndpoint("mine", "sts"), "");
-  EXPECT_EQ(load().serviceEndpoint("none", "dynamodb"), "");
+      "  other = 1\ns3 =\n  endpoint_url = http://x  # near\n");
+  EXPECT_EQ(endpoint("mine", "dynamodb"), "http://localhost:8000");
+  EXPECT_EQ(endpoint("mine", "s3"), "http://x");
+  EXPECT_EQ(endpoint("mine", "sts"), "");
 }
 
 TEST_F(SharedConfigTest, missingFilesAreEmptyOnes) { EXPECT_EQ(load().find("default"), nullptr); }
 
 TEST_F(SharedConfigTest, namesFileAndLineOfWhatIsWrongAndQuotesNothing) {
-  writeCredentials("[default]\n" + secretKey + "\n");
-  EXPECT_EQ(loadError().find(path("credentials") + ":2: neither a [section], nor NAME = VALUE"), 0U) << loadError();
-  writeCredentials("[default\naws_secret_access_key = " + secretKey + "\n");
-  EXPECT_EQ(loadError().find(path("credentials") + ":1: a section begins with ["), 0U) << loadError();
-  writeCredentials("\n\naws_secret_access_key = " + secretKey + "\n");
-  EXPECT_EQ(loadError().find(path("credentials") + ":3: a value before the first [section]"), 0U) << loadError();
-  writeCredentials("[  ]\n");
-  EXPECT_EQ(loadError().find(path("credentials") + ":1: the section has no name"), 0U) << loadError();
-  writeCredentials("[default]\n= " + secretKey + "\n");
-  EXPECT_EQ(loadError().find(path("credentials") + ":2: "), 0U) << loadError();
+  const auto begins = [this](const std::string& text, const std::string& with) {
+    writeCredentials(text);
+    EXPECT_EQ(fault().find(path("credentials") + with), 0U) << fault();
+  };
+  begins("[default]\n" + secretKey + "\n", ":2: neither a [section], nor NAME = VALUE");
+  begins("[default\naws_secret_access_key = " + secretKey + "\n", ":1: a section begins with [");
+  begins("\n\naws_secret_access_key = " + secretKey + "\n", ":3: a line before the first [section]");
+  begins("[default]\n= " + secretKey + "\n", ":2: ");
+  begins("[DEFAULT]\n" + secretKey + "\n[default]\nregion = x\n", ":2: ");
 }
 
-TEST_F(SharedConfigTest, whatCannotBeReadIsAnError) {
+/// It could say which store is meant; then another one would be asked.
+TEST_F(SharedConfigTest, anOddLineSpoilsItsOwnSectionOnly) {
+  writeConfig(
+      "[default]\nregion = eu-west-1\n[profile odd]\nendpoint_url localhost\n[]\nx = y\n[profile 'open]\n"
+      "[profile good]\nregion = eu-west-2\ns3 =\n  addressing_style path\n");
+  EXPECT_EQ(fault(), "(no error)");
+  EXPECT_EQ(fault("good"), "(no error)");
+  EXPECT_EQ(get("good", "region"), "eu-west-2");
+  EXPECT_EQ(fault("odd").find(path("config") + ":4: "), 0U) << fault("odd");
+}
+
+TEST_F(SharedConfigTest, whatCannotBeReadCountsAsEmptyAndIsNamed) {
   set("AWS_CONFIG_FILE", directory_.path().string());
-  EXPECT_EQ(loadError(), directory_.path().string() + ": Is a directory");
+  EXPECT_EQ(load().unread(), directory_.path().string() + ": Is a directory");
+  EXPECT_EQ(fault(), "(no error)");
+  EXPECT_NE(fault("p").find(directory_.path().string() + " (Is a directory) and "), std::string::npos) << fault("p");
+  set("AWS_CONFIG_FILE", path("loop"));
+  std::filesystem::create_symlink("loop", path("loop"));
+  EXPECT_EQ(load().unread(), path("loop") + ": Too many levels of symbolic links");
   set("AWS_CONFIG_FILE", path("huge"));
   write("huge", std::string(2U << 20U, '\n'));
-  EXPECT_EQ(loadError(), path("huge") + ": longer than 1 MiB; not read");
+  EXPECT_EQ(fault(), path("huge") + ": longer than 1 MiB; not read") << "it could name the endpoint";
   set("AWS_CONFIG_FILE", path("pipe"));
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(load().find("default"), nullptr) << "a pipe without a writer must not block";
+  EXPECT_EQ(load().unread(), "") << "a pipe without a writer must not block";
+  set("AWS_CONFIG_FILE", path("missing"));
+  EXPECT_EQ(load().unread(), "");
+}
+
+/// The file could name the endpoint; without it, AWS itself would be asked.
+TEST_F(SharedConfigTest, aFailureThatMayPassIsNoEmptyFile) {
+  writeConfig("[default]\nendpoint_url = http://localhost:8000\n");
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const SharedConfig config = load();
+  setrlimit(RLIMIT_NOFILE, &before);
+  const auto got = config.inUse(environment_, {});
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().message, path("config") + ": Too many open files");
+}
+
+TEST_F(SharedConfigTest, variablesInThePathOfAFile) {
+  write("other", "[default]\nregion = eu-south-1\n");
+  set("NAME", "other");
+  for (const char* path : {"$HOME/other", "${HOME}/$NAME", "~/${NAME}"}) {
+    set("AWS_CONFIG_FILE", path);
+    EXPECT_EQ(get("default", "region"), "eu-south-1") << path;
+  }
+  EXPECT_EQ(environment_.expandVariables("$UNKNOWN/${NAME/$/${}"), "$UNKNOWN/${NAME/$/${}");
 }
 
 TEST_F(SharedConfigTest, filesAreFoundInHome) {

@@ -15,19 +15,19 @@ bool isLower(const std::string& name) {
 }
 
 void readsIni(std::string_view text) {
-  const auto file = parseIni("shared", text);
-  if (!file) {
-    tenure::fuzz::requireTellable(file.error().message);
-    require(file.error().message.size() < 200, "a fault of a shared file quotes nothing of it");
-    return;
-  }
+  const IniFile file = parseIni("shared", text);
   const auto lines = std::count(text.begin(), text.end(), '\n') + std::count(text.begin(), text.end(), '\r') + 1;
-  for (const auto& [name, section] : *file) {
+  for (const auto& [name, section] : file) {
+    if (!section.fault.empty()) tenure::fuzz::requireTellable(section.fault);
+    require(section.fault.size() < 200, "a fault of a shared file quotes nothing of it");
     require(section.line >= 1 && section.line <= lines, "a section has a line of the file");
     for (const auto& [key, value] : section.values) {
       require(!key.empty() && isLower(key), "names are in lower case");
       require(value.line >= section.line || value.line >= 1, "a value has a line of the file");
       require(value.text.size() <= text.size(), "a value is a part of the file");
+      if (const auto nested = nestedIn(value)) {
+        for (const auto& [inner, one] : *nested) require(isLower(inner), "names in a value are in lower case");
+      }
     }
   }
 }

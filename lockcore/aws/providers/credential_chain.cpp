@@ -1,4 +1,6 @@
 // The order of AWS's SDKs: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+#include <algorithm>
+
 #include "lockcore/aws/sts.hpp"
 #include "lockcore/aws/text.hpp"
 #include "providers.hpp"
@@ -38,28 +40,46 @@ StoreResult<Credentials> findCredentials(FetchContext& context, const ChainWishe
   if (wishes.explicitKeys) return Credentials{*wishes.explicitKeys, std::nullopt, "the program itself"};
   Search search;
   if (!wishes.profile.empty()) {
-    search.ask("profile", [&] { return fromProfile(context, wishes.profile, true); });
+    search.ask("profile", [&] { return fromProfile(context, wishes.profile); });
     return search.finish();
   }
-  const bool named = !context.environment.get("AWS_PROFILE").empty();
   search.ask("environment", [&] { return fromEnvironment(context); });
   search.ask("web identity", [&] { return fromWebIdentity(context); });
-  search.ask("profile", [&] { return fromProfile(context, profileName(context.environment, {}), named); });
+  search.ask("profile", [&] { return fromProfile(context, {}); });
   search.ask("container", [&] { return fromContainer(context); });
   search.ask("EC2 instance metadata", [&] { return fromInstanceMetadata(context); });
   return search.finish();
 }
 
+std::string unfitIn(const Keys& keys, const KeyNames& names) {
+  const auto unfit = [](const std::string& text) {
+    return std::any_of(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; });
+  };
+  std::string name;
+  if (unfit(keys.accessKeyId)) name = names.accessKeyId;
+  if (unfit(keys.secretAccessKey)) name = names.secretAccessKey;
+  if (unfit(keys.sessionToken)) name = names.sessionToken;
+  if (name.empty()) return {};
+  return name + " holds a line break or another character that no key has; look at its end";
+}
+
 ProviderResult fromEnvironment(FetchContext& context) {
   const AwsEnvironment& environment = context.environment;
+  // The older name comes first, as in botocore.
+  const std::string oldToken = environment.get("AWS_SECURITY_TOKEN");
   Keys keys{environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY"),
-            environment.get("AWS_SESSION_TOKEN")};
+            oldToken.empty() ? environment.get("AWS_SESSION_TOKEN") : oldToken};
   if (keys.accessKeyId.empty() && keys.secretAccessKey.empty()) return NotConfigured{"AWS_ACCESS_KEY_ID is not set"};
   if (keys.secretAccessKey.empty() || keys.accessKeyId.empty()) {
     const char* set = keys.accessKeyId.empty() ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID";
     const char* missing = keys.accessKeyId.empty() ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY";
     return StoreError{ErrorClass::credentials,
                       std::string{"environment: "} + set + " is set without " + missing + "; set both or none"};
+  }
+  if (const std::string wrong = unfitIn(keys, {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+                                               oldToken.empty() ? "AWS_SESSION_TOKEN" : "AWS_SECURITY_TOKEN"});
+      !wrong.empty()) {
+    return StoreError{ErrorClass::credentials, "environment: " + wrong};
   }
   return Credentials{std::move(keys), std::nullopt, "environment (AWS_ACCESS_KEY_ID)"};
 }

@@ -46,6 +46,10 @@ StoreResult<Credentials> credentialsFromJson(const FetchContext& context, const 
   if (const std::string missing = missingName(out.keys, names); !missing.empty()) {
     return wrong("gave JSON without \"" + missing + "\"");
   }
+  if (const std::string unfit = unfitIn(out.keys, {"AccessKeyId", "SecretAccessKey", names.sessionToken});
+      !unfit.empty()) {
+    return wrong("gave JSON in which " + unfit);
+  }
   const json::value* expiration = object.if_contains("Expiration");
   if (expiration == nullptr || expiration->is_null()) return out;
   const auto at = parseIsoTime(textOf(object, "Expiration"));

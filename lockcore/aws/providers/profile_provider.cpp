@@ -19,7 +19,10 @@ ProviderResult fromProcess(FetchContext& context, const Profile& profile) {
   const IniValue& command = profile.values.at("credential_process");
   const std::string who = "credential_process of profile " + profile.name + " (" + profile.where + ')';
   const auto wrong = [&](const std::string& what) { return StoreError{ErrorClass::credentials, who + ' ' + what}; };
-  auto ran = runShellCommand(command.text, context.environment.variables, context.limits.process, context.stop);
+  // A command that goes on in further lines is one command.
+  std::string line = command.text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  auto ran = runShellCommand(line, context.environment.variables, context.limits.process, context.stop);
   if (!ran) return wrong(ran.error().message);
   if (ran->exitCode != 0 || ran->signal != 0) {
     const std::string how = ran->signal != 0 ? "was ended by signal " + std::to_string(ran->signal)
@@ -44,21 +47,36 @@ class ProfileWalk {
   }
 
  private:
+  /// botocore's order. Keys in the config file come behind a process.
   ProviderResult resolvePlain(const Profile& profile) {
-    if (!profile.get("aws_access_key_id").empty() || !profile.get("aws_secret_access_key").empty())
-      return keysOf(profile);
+    if (hasKeys(profile.inCredentials)) return keysOf(profile, profile.inCredentials);
+    const bool runs = !profile.get("credential_process").empty();
+    if (!runs && hasKeys(profile.inConfig)) return keysOf(profile, profile.inConfig);
     for (const char* unsupported : {"sso_session", "sso_start_url", "sso_account_id", "login_session"}) {
       if (!profile.get(unsupported).empty()) return noSignIn(profile, unsupported);
     }
-    if (!profile.get("credential_process").empty()) return fromProcess(context_, profile);
+    if (runs) return fromProcess(context_, profile);
     return NotConfigured{"profile " + profile.name + " (" + profile.where +
                          ") has no keys, role_arn or credential_process"};
   }
 
-  static ProviderResult keysOf(const Profile& profile) {
-    Keys keys{profile.get("aws_access_key_id"), profile.get("aws_secret_access_key"), profile.get("aws_session_token")};
+  static std::string valueIn(const IniSection& section, const char* key) {
+    const auto found = section.values.find(key);
+    return found == section.values.end() ? std::string{} : found->second.text;
+  }
+
+  static bool hasKeys(const IniSection& section) {
+    return !valueIn(section, "aws_access_key_id").empty() || !valueIn(section, "aws_secret_access_key").empty();
+  }
+
+  static ProviderResult keysOf(const Profile& profile, const IniSection& section) {
+    const char* token = section.values.contains("aws_security_token") ? "aws_security_token" : "aws_session_token";
+    Keys keys{valueIn(section, "aws_access_key_id"), valueIn(section, "aws_secret_access_key"),
+              valueIn(section, token)};
     if (keys.accessKeyId.empty()) return fault(profile, "has aws_secret_access_key without aws_access_key_id");
     if (keys.secretAccessKey.empty()) return fault(profile, "has aws_access_key_id without aws_secret_access_key");
+    if (const auto unfit = unfitIn(keys, {"aws_access_key_id", "aws_secret_access_key", token}); !unfit.empty())
+      return fault(profile, unfit);
     return Credentials{std::move(keys), std::nullopt, "profile " + profile.name + " (" + profile.where + ')'};
   }
 
@@ -100,9 +118,10 @@ class ProfileWalk {
   ProviderResult fromSourceProfile(const Profile& profile, const std::string& source) {
     const Profile* next = context_.config.find(source);
     if (next == nullptr) {
-      return fault(profile, "source_profile names the profile " + forPeople(source, 80) + ", which is not in " +
-                                context_.config.paths() + "; correct the name, or add it there");
+      return fault(profile, context_.config.missingText(source) +
+                                "; source_profile names it: correct the name, or add the profile");
     }
+    if (!next->fault.empty()) return StoreError{ErrorClass::credentials, next->fault};
     // A profile may name itself: then its role is assumed with its own keys.
     if (source == profile.name) return resolvePlain(profile);
     if (std::find(path_.begin(), path_.end(), source) != path_.end()) {
@@ -132,12 +151,11 @@ class ProfileWalk {
 
 }  // namespace
 
-ProviderResult fromProfile(FetchContext& context, const std::string& name, bool mustExist) {
-  const Profile* profile = context.config.find(name);
-  if (profile != nullptr) return ProfileWalk{context}.resolve(*profile);
-  std::string what = "there is no profile " + forPeople(name, 80) + " in " + context.config.paths();
-  if (mustExist) return StoreError{ErrorClass::credentials, what + "; correct the name, or add it there"};
-  return NotConfigured{std::move(what)};
+ProviderResult fromProfile(FetchContext& context, const std::string& wanted) {
+  const auto profile = context.config.inUse(context.environment, wanted);
+  if (!profile) return profile.error();
+  if (*profile != nullptr) return ProfileWalk{context}.resolve(**profile);
+  return NotConfigured{context.config.missingText(profileName(context.environment, wanted))};
 }
 
 }  // namespace tenure::aws

@@ -12,9 +12,9 @@ namespace tenure::aws {
 /// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME.
 [[nodiscard]] ProviderResult fromWebIdentity(FetchContext& context);
 
-/// The profile with this name: roles (`role_arn` with `source_profile`, `credential_source` or
-/// `web_identity_token_file`), keys, `credential_process`. `mustExist`: the program or AWS_PROFILE named it.
-[[nodiscard]] ProviderResult fromProfile(FetchContext& context, const std::string& name, bool mustExist);
+/// The profile in use (`wanted`, if it is not empty): roles (`role_arn` with `source_profile`, `credential_source` or
+/// `web_identity_token_file`), keys, `credential_process`.
+[[nodiscard]] ProviderResult fromProfile(FetchContext& context, const std::string& wanted);
 
 /// AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS Pod Identity).
 [[nodiscard]] ProviderResult fromContainer(FetchContext& context);
@@ -24,6 +24,16 @@ namespace tenure::aws {
 
 /// The region in which the instance runs; empty (with the reason in `why`) if there is no answer.
 [[nodiscard]] std::string regionOfInstance(FetchContext& context, std::string& why);
+
+/// What a source calls the three parts of a key.
+struct KeyNames {
+  std::string accessKeyId;
+  std::string secretAccessKey;
+  std::string sessionToken;
+};
+
+/// Empty, or which part could be in no request: it has a character that is neither printable nor ASCII.
+[[nodiscard]] std::string unfitIn(const Keys& keys, const KeyNames& names);
 
 // For the links that get keys as JSON: credential_process, containers, EC2.
 
