@@ -35,15 +35,16 @@ FLOORS = {
     "liveness": {"port", "runtime"},
     "stored": {"port", "runtime"},
     "sqlite": set(),
+    "postgresql": set(),
     "driver": {"port", "lease", "runtime"},
     "lock": {"port", "lease", "runtime", "driver"},
     "token": {"port", "lease", "runtime"},
     "net": {"port", "runtime"},
     "aws": {"port", "runtime", "net"},
-    "stores": {"port", "runtime", "liveness", "stored", "sqlite", "net", "aws"},
+    "stores": {"port", "runtime", "liveness", "stored", "sqlite", "postgresql", "net", "aws"},
     "election": {"port", "lease", "runtime", "driver"},
     "config": {"port", "runtime", "stores"},
-    "adapters": {"port", "runtime", "sqlite", "net", "aws"},
+    "adapters": {"port", "runtime", "sqlite", "postgresql", "net", "aws"},
     "adapters/kubernetes": {"port", "runtime", "stores"},  # it has the store's client
 }
 # Public headers of other floors than the port.

@@ -115,6 +115,37 @@ TEST_F(PostgresqlStoreTest, rowLevelSecurityIsRefusedWhereItApplies) {
   hand().exec("DROP OWNED BY " + role + "; DROP ROLE " + role);
 }
 
+/// Its owner, or who may put triggers on it, could run code with the rights of every candidate.
+TEST_F(PostgresqlStoreTest, aTableThatARoleMadeWhichTheCandidateDoesNotTrustIsRefused) {
+  const std::string crook = schema() + "_crook";
+  const std::string candidate = schema() + "_candidate";
+  hand().exec("CREATE ROLE " + crook + "; CREATE ROLE " + candidate + " LOGIN; " +
+              postgresqlSchemaSql(options(), candidate));
+  PostgresqlStoreOptions asCandidate = options();
+  asCandidate.user = candidate;
+  const auto fault = [&] {
+    const StoreStatus status = calls(makePostgresqlStore(asCandidate)).startEnsureSchema()->get();
+    return status.has_value() ? std::string{} : status.error().message;
+  };
+  EXPECT_EQ(fault(), "");
+  hand().exec("ALTER TABLE tenure_lease OWNER TO " + crook);
+  EXPECT_NE(fault().find("belongs to role \"" + crook + '"'), std::string::npos) << fault();
+  EXPECT_NE(hand().tryExec(postgresqlSchemaSql(options(), candidate)), "") << "the script keeps what is there";
+  hand().exec("ROLLBACK; GRANT " + candidate + " TO " + crook);
+  EXPECT_EQ(fault(), "") << "who may act as the candidate anyway gets nothing by it";
+  hand().exec("REVOKE " + candidate + " FROM " + crook + "; ALTER SCHEMA " + schema() + " OWNER TO " + crook);
+  EXPECT_EQ(fault(), "") << "the schema's owner could put another table in its place";
+  hand().exec("ALTER SCHEMA " + schema() +
+              " OWNER TO CURRENT_USER; ALTER TABLE tenure_lease OWNER TO CURRENT_USER; "
+              "GRANT TRIGGER ON tenure_lease TO " +
+              crook);
+  EXPECT_NE(fault().find("put triggers on it, and so use this role's rights: \"" + crook + '"'), std::string::npos)
+      << fault();
+  hand().exec("REVOKE TRIGGER ON tenure_lease FROM " + crook + "; GRANT TRIGGER ON tenure_lease TO " + candidate);
+  EXPECT_EQ(fault(), "") << "default privileges may have given it to the candidate itself";
+  for (const std::string& role : {crook, candidate}) hand().exec("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
 TEST_F(PostgresqlStoreTest, manyProcessesMayCreateTheTableAtOnce) {
   for (int round = 0; round < 5; ++round) {
     hand().exec("DROP TABLE tenure_lease");

@@ -3,6 +3,8 @@
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/postgresql/role_trust.hpp"
+#include "lockcore/postgresql/sql_template.hpp"
 #include "statements.hpp"
 
 namespace tenure {
@@ -22,6 +24,29 @@ void checkRole(const std::string& role) {
   }
 }
 
+// A table that is there already is kept, so it must not be one that another role has made to catch whoever writes.
+constexpr std::string_view ownerCheckText = R"sql(
+DO {quote}
+DECLARE
+  owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN pg_database AS d ON d.datname = current_database()
+   WHERE n.nspname = {schema} AND c.relname = {table} AND NOT {trusted});
+BEGIN
+  IF owner IS NOT NULL THEN
+    RAISE EXCEPTION 'tenure: table %.% belongs to role %, which could use the rights of whoever writes to it by a trigger',
+      {schema}, {table}, owner USING ERRCODE = 'insufficient_privilege', HINT = 'Find out who made it. Then drop it, or '
+      'give it to a role that you trust (ALTER TABLE ... OWNER TO), and run this again.';
+  END IF;
+END
+{quote};
+)sql";
+
+std::string ownerCheck(const PostgresqlStoreOptions& options) {
+  return postgresql::filledSql(ownerCheckText, {{"schema", postgresql::quotedText(options.schema)},
+                                                {"table", postgresql::quotedText(options.table)},
+                                                {"trusted", postgresql::trusts("c.relowner")}});
+}
+
 }  // namespace
 
 std::string postgresqlSchemaSql(const PostgresqlStoreOptions& options, const std::string& role) {
@@ -30,13 +55,13 @@ std::string postgresqlSchemaSql(const PostgresqlStoreOptions& options, const std
   const std::string table = qualifiedName(options.schema, options.table);
   const std::string grantee = role.empty() ? "ROLE" : quotedName(role);
   const Statements statements{options.schema, options.table};
-  return statements.sql(StatementId::createTable, false) +
-         ";\n"
+  return "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\nSET LOCAL client_min_messages = warning;\n" +
+         statements.sql(StatementId::createTable, false) + ";\n" + ownerCheck(options) +
          "\n"
          "-- The program may read and change rows, and never delete one: a row keeps its lease's fencing counter.\n" +
          (role.empty() ? "-- Put the program's role in the place of ROLE.\n" : "") + "GRANT USAGE ON SCHEMA " +
          quotedName(options.schema) + " TO " + grantee + ";\nGRANT SELECT, INSERT, UPDATE ON " + table + " TO " +
-         grantee + ";\n";
+         grantee + ";\nCOMMIT;\n";
 }
 
 }  // namespace tenure

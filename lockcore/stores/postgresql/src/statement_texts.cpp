@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lockcore/postgresql/role_trust.hpp"
+
 namespace tenure::postgresql_store {
 namespace {
 
@@ -64,6 +66,8 @@ constexpr std::array pieces{
     Piece{"isOpen", "l.counter <= l.token"},
 
     Piece{"names", R"(pg_catalog.string_agg(%1, ', ' ORDER BY %1))"},
+
+    Piece{"isTrusted", postgresql::trustedRole},
 
     // An index of the kind that FOR KEY SHARE looks at.
     Piece{"isUnique", R"(EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique
@@ -203,9 +207,16 @@ constexpr std::array texts{
           (SELECT [names k.conname] FROM pg_catalog.pg_constraint AS k
             WHERE k.conrelid = c.oid AND k.contype IN ('c', 'f', 'x')),
           (SELECT [names k.relname] FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS k
-            ON k.oid = i.inhrelid WHERE i.inhparent = c.oid), pg_catalog.pg_is_in_recovery()
+            ON k.oid = i.inhrelid WHERE i.inhparent = c.oid),
+          CASE WHEN NOT [isTrusted c.relowner] THEN pg_catalog.pg_get_userbyid(c.relowner) END,
+          (SELECT pg_catalog.string_agg(CASE a.grantee WHEN 0 THEN 'PUBLIC'
+              ELSE pg_catalog.pg_get_userbyid(a.grantee) END, ', ')
+            FROM pg_catalog.aclexplode(c.relacl) AS a
+            WHERE a.privilege_type = 'TRIGGER' AND a.grantee <> c.relowner AND NOT [isTrusted a.grantee]),
+          pg_catalog.pg_is_in_recovery()
         FROM (SELECT pg_catalog.to_regclass([tableText]) AS oid) AS t LEFT JOIN pg_catalog.pg_class AS c
-          ON c.oid = t.oid)"},
+          ON c.oid = t.oid LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+          LEFT JOIN pg_catalog.pg_database AS d ON d.datname = pg_catalog.current_database())"},
 
     Text{StatementId::createTable, R"(CREATE TABLE IF NOT EXISTS [table] (
   name text COLLATE "C" NOT NULL,

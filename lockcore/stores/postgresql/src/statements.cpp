@@ -84,24 +84,6 @@ bool isIdentifier(std::string_view name) {
   return shows && !name.empty() && name.size() <= maxIdentifierBytes && isUtf8(name);
 }
 
-std::string quotedName(std::string_view name) {
-  std::string out{"\""};
-  for (const char c : name) {
-    if (c == '"') out += c;
-    out += c;
-  }
-  return out + '"';
-}
-
-std::string quotedText(std::string_view text) {
-  std::string out{"'"};
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') out += c;
-    out += c;
-  }
-  return (text.find('\\') == std::string_view::npos ? "" : "E") + out + '\'';
-}
-
 std::string arrayLiteral(const std::vector<Value>& values) {
   std::string out{"{"};
   for (const Value& value : values) {

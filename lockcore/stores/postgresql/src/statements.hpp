@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "database.hpp"
+#include "lockcore/postgresql/sql_template.hpp"
 
 namespace tenure::postgresql_store {
 
@@ -72,6 +73,8 @@ enum LayoutColumn : std::size_t {
   triggersColumn,       ///< NULL, or the names of triggers that are on, without those of foreign keys
   constraintsColumn,    ///< NULL, or the names of CHECK and EXCLUDE constraints and of foreign keys
   childrenColumn,       ///< NULL, or the names of tables that inherit from it
+  ownerColumn,          ///< NULL, or the table's owner, if the role does not trust it (role_trust.hpp)
+  makersColumn,         ///< NULL, or other roles that may put triggers on the table, and that the role does not trust
   standbyColumn,        ///< `t`: the server is a standby
 };
 
@@ -129,11 +132,9 @@ inline constexpr std::size_t maxIdentifierBytes = 63;  // PostgreSQL cuts a long
 
 /// Whether the server would take this for a name as it stands, and whether it can be shown as it stands.
 [[nodiscard]] bool isIdentifier(std::string_view name);
-/// A name in double quotes: `lease "x"` -> `"lease ""x"""`.
-[[nodiscard]] std::string quotedName(std::string_view name);
+using postgresql::quotedName;
+using postgresql::quotedText;
 [[nodiscard]] std::string qualifiedName(std::string_view schema, std::string_view table);
-/// A text in single quotes, as a literal that means the same with every setting.
-[[nodiscard]] std::string quotedText(std::string_view text);
 /// `{"a",NULL,"b"}`
 [[nodiscard]] std::string arrayLiteral(const std::vector<Value>& values);
 

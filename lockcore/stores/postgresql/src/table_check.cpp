@@ -43,6 +43,16 @@ std::string missingColumns(const std::string& present) {
 /// What others have put on the table and what keeps the store's statements from doing what they say. A trigger may
 /// do anything, so none is allowed; those of foreign keys, and what is switched off, do not count.
 std::string obstacleIn(const Row& row) {
+  if (row[ownerColumn]) {
+    return "belongs to role " + inQuotes(*row[ownerColumn]) +
+           ", which is not the schema's owner and could use this role's rights by a trigger. Find out who made it; "
+           "then "
+           "give it to a role that you trust (ALTER TABLE ... OWNER TO), or let its owner act as this role (GRANT)";
+  }
+  if (row[makersColumn]) {
+    return "lets these roles put triggers on it, and so use this role's rights: " + inQuotes(*row[makersColumn]) +
+           ". Take that right away (REVOKE TRIGGER ON ... FROM ...)";
+  }
   if (row[rowSecurityColumn] == "t") {
     return "has row-level security, which applies to this role: rows would be hidden and writes refused. Switch it off "
            "(ALTER TABLE ... DISABLE ROW LEVEL SECURITY), or give the role BYPASSRLS";
