@@ -21,9 +21,10 @@ const TermStamp stamp{"billing", FencingToken{5}, "a#1"};
 const PostgresqlAnswer noRow{{"token", "holder"}, {}, "SELECT 0"};
 const PostgresqlAnswer raised{{"token"}, {{"5"}}, "INSERT 0 1"};
 
-enum class Step { look, begin, remember, work, end };
+enum class Step { check, look, begin, remember, work, end };
 
 Step stepOf(const std::string& sql) {
+  if (sql.starts_with("BEGIN READ ONLY")) return Step::check;
   if (sql.starts_with("BEGIN")) return Step::begin;
   if (sql.starts_with("INSERT INTO")) return Step::remember;
   if (sql.starts_with("RELEASE") || sql.starts_with("ROLLBACK")) return Step::end;
@@ -32,6 +33,8 @@ Step stepOf(const std::string& sql) {
 
 Reply honest(Step step) {
   switch (step) {
+    case Step::check:  // there is a table, and nothing is wrong with it
+      return {{{.tag = "BEGIN"}, {{"case"}, {{""}}, "SELECT 1"}, {.tag = "COMMIT"}}, 'I'};
     case Step::look:
       return {{noRow}, 'I'};
     case Step::begin:
@@ -65,6 +68,17 @@ FenceResult<void> written(Step lied, const Reply& lie) {
 TEST(PostgresqlAnswers, theServersOwnAnswersAreASuccess) {
   const auto result = written(Step::work, honest(Step::work));
   EXPECT_TRUE(result.has_value()) << (result ? "" : FenceError{result.error()}.message);
+}
+
+TEST(PostgresqlAnswers, thatTheTableIsAFencesIsBelievedOfRowsOnly) {
+  const PostgresqlAnswer begun{.tag = "BEGIN"};
+  const PostgresqlAnswer committed{.tag = "COMMIT"};
+  for (const PostgresqlAnswer& lie :
+       {PostgresqlAnswer{.tag = "SELECT 1"}, PostgresqlAnswer{{"a", "b"}, {{"", ""}}, "SELECT 1"},
+        PostgresqlAnswer{{"fault"}, {{"has triggers"}}, "SELECT 1"}}) {
+    EXPECT_TRUE(written(Step::check, {{begun, lie, committed}, 'I'}).has_error());
+  }
+  EXPECT_TRUE(written(Step::check, {{committed}, 'I'}).has_error());
 }
 
 TEST(PostgresqlAnswers, thatThereIsNoTokenIsBelievedOfRowsOnly) {

@@ -36,6 +36,7 @@ class PostgresqlFence::Impl {
   Impl(PGconn* connection, const PostgresqlFenceOptions& options, const std::string& schema)
       : connection_{connection}, sql_{connection_, options, schema} {}
 
+  [[nodiscard]] std::optional<FenceError> check(const std::string& sql, const std::string& table, bool& exists);
   [[nodiscard]] std::optional<FenceError> makeTable();
   [[nodiscard]] std::optional<FenceError> findLeaseTable();
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const std::function<Judged(pg_conn*)>& work);
@@ -54,22 +55,37 @@ class PostgresqlFence::Impl {
   const Statements sql_;
 };
 
-std::optional<FenceError> PostgresqlFence::Impl::makeTable() {
-  const Result there = connection_.exec(sql_.look(""));
-  if (isDone(there.get())) return std::nullopt;
-  constexpr std::string_view undefinedTable = "42P01";
-  if (postgresql_fence::sqlState(there.get()) != undefinedTable) {
-    return connection_.trouble("reading the fence's table tenure_fence_guard", there.get());
+/// What is wrong with a table, by a query in a transaction of its own. `exists` is believed of rows only.
+std::optional<FenceError> PostgresqlFence::Impl::check(const std::string& sql, const std::string& table, bool& exists) {
+  const std::vector<Result> answers = connection_.execAll(sql);
+  const PGresult* last = answers.back().get();
+  const PGresult* row = answers.size() < 2 ? nullptr : answers.end()[-2].get();
+  if (!isDone(last) || PQresultStatus(row) != PGRES_TUPLES_OK || PQnfields(row) != 1) {
+    FenceError error = connection_.trouble("looking at " + table, last);
+    if (connection_.state() != PQTRANS_IDLE) (void)connection_.exec("ROLLBACK");
+    return error;
   }
-  const Result made = connection_.exec(sql_.makeTable());
-  if (isDone(made.get())) return std::nullopt;
-  FenceError error = connection_.trouble("making the fence's table tenure_fence_guard", made.get());
+  exists = PQntuples(row) > 0;
+  const std::string fault = exists ? PQgetvalue(row, 0, 0) : "";
+  if (fault.empty()) return std::nullopt;
+  return connection_.misuse(table + ' ' + fault);
+}
+
+std::optional<FenceError> PostgresqlFence::Impl::makeTable() {
+  bool exists = false;
+  if (auto error = check(sql_.checkTable(), "the fence's " + sql_.tableName(), exists)) return error;
+  const Result there = exists ? connection_.exec(sql_.look("")) : connection_.exec(sql_.makeTable());
+  if (isDone(there.get())) return std::nullopt;
+  const std::string doing = exists ? "reading" : "making";
+  FenceError error = connection_.trouble(doing + " the fence's table tenure_fence_guard", there.get());
   if (connection_.state() != PQTRANS_IDLE) (void)connection_.exec("ROLLBACK");
   return error;
 }
 
 std::optional<FenceError> PostgresqlFence::Impl::findLeaseTable() {
   if (!sql_.checksLease()) return std::nullopt;
+  bool exists = false;
+  if (auto error = check(sql_.checkLeaseTable(), "the leases' " + sql_.leaseTableName(), exists)) return error;
   const Result found = connection_.exec(sql_.lockLeaseRow({}));
   if (isDone(found.get())) return std::nullopt;
   return connection_.trouble("locking a row of the leases' " + sql_.leaseTableName() +
@@ -213,7 +229,7 @@ FenceResult<PostgresqlFence> PostgresqlFence::open(pg_conn* raw, PostgresqlFence
                              "; a fence needs UTF8 (PQsetClientEncoding)");
   }
   if (options.schema.empty()) {
-    const Result schema = connection.exec("SELECT current_schema()");
+    const Result schema = connection.exec("SELECT pg_catalog.current_schema()");
     if (!isDone(schema.get())) return connection.trouble("asking for the schema", schema.get());
     options.schema = PQgetvalue(schema.get(), 0, 0);
     if (options.schema.empty()) {

@@ -2,6 +2,8 @@
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
 
+#include "adapters/fence/src/postgresql_guard.hpp"
+
 namespace tenure::postgresql_fence {
 namespace {
 
@@ -26,6 +28,12 @@ std::string limit(const char* setting, std::chrono::milliseconds value) {
   return "; SET LOCAL " + std::string{setting} + " = " + std::to_string(value.count());
 }
 
+std::string checked(const std::string& query) {
+  return std::string{"BEGIN READ ONLY; "} + postgresqlGuardSettings + ' ' + query + "; COMMIT";
+}
+
+std::string number(FencingToken token) { return toString(token) + "::bigint"; }
+
 }  // namespace
 
 Statements::Statements(const Connection& connection, const PostgresqlFenceOptions& options, const std::string& schema)
@@ -37,19 +45,21 @@ Statements::Statements(const Connection& connection, const PostgresqlFenceOption
       settings_{limit("lock_timeout", options.lockTimeout) + limit(frozenSetting, options.frozenLimit)},
       begin_{beginText(options.isolation)} {}
 
-std::string Statements::makeTable() const {
-  // If two sessions run CREATE ... IF NOT EXISTS at once, one may fail in the catalogue's unique indexes; hence the
-  // lock.
-  return "BEGIN; SET LOCAL client_min_messages = warning; SELECT pg_advisory_xact_lock(hashtext('" +
-         std::string{guardTableName} + "'));" + postgresqlGuardTableSql(schemaName_) + "COMMIT";
+std::string Statements::checkTable() const { return checked(postgresqlGuardFault(schemaName_)); }
+
+std::string Statements::checkLeaseTable() const {
+  return checked(postgresqlLeaseTableFault(leases_->schema, leases_->table));
 }
 
+std::string Statements::makeTable() const { return "BEGIN; " + postgresqlGuardTableSql(schemaName_) + "COMMIT"; }
+
 std::string Statements::look(const std::string& lease) const {
-  return "SELECT token, holder FROM " + table_ + " WHERE lease = " + literal(lease);
+  return "SELECT token, holder FROM " + table_ + " WHERE lease OPERATOR(pg_catalog.=) " + text(lease);
 }
 
 std::string Statements::whereLease(const std::string& lease) const {
-  return " FROM " + leaseTable_ + " WHERE name = " + literal(lease) + " AND sort = " + literal(leases_->sortKey);
+  return " FROM " + leaseTable_ + " WHERE name OPERATOR(pg_catalog.=) " + text(lease) +
+         " AND sort OPERATOR(pg_catalog.=) " + text(leases_->sortKey);
 }
 
 std::string Statements::lookAtLease(const std::string& lease) const {
@@ -60,11 +70,14 @@ std::string Statements::lockLeaseRow(const TermStamp& stamp) const {
   // KEY SHARE is the weakest lock that a change of `token` waits for, because `token` is part of a unique index. A
   // candidate that finds the row held raises the counter, which passes this lock: no further writer begins then, so
   // those of an earlier term cannot keep it out by overlapping.
-  return "SELECT token, holder, released, counter, set_config('" + std::string{frozenSetting} +
-         "', least(coalesce(nullif(extract(epoch FROM current_setting('" + frozenSetting +
-         "')::interval) * 1000, 0), lease_ms), greatest(lease_ms / 2, 1))::bigint::text, true)" +
-         whereLease(stamp.lease) + " AND token = " + toString(stamp.token) +
-         " AND counter <= token AND NOT released FOR KEY SHARE";
+  const std::string limit = "pg_catalog.current_setting('" + std::string{frozenSetting} + "')::interval";
+  const std::string limitInMs = "pg_catalog.date_part('epoch', " + limit + ") OPERATOR(pg_catalog.*) 1000::float8";
+  return "SELECT token, holder, released, counter, pg_catalog.set_config('" + std::string{frozenSetting} +
+         "', least(CASE WHEN " + limit + " OPERATOR(pg_catalog.>) '0'::interval THEN (" + limitInMs +
+         ")::bigint ELSE lease_ms END, greatest(lease_ms OPERATOR(pg_catalog./) 2::bigint, 1::bigint))"
+         "::pg_catalog.text, true)" +
+         whereLease(stamp.lease) + " AND token OPERATOR(pg_catalog.=) " + number(stamp.token) +
+         " AND counter OPERATOR(pg_catalog.<=) token AND NOT released FOR KEY SHARE";
 }
 
 std::string Statements::begin(const TermStamp& stamp, bool own) const {
@@ -76,15 +89,17 @@ std::string Statements::begin(const TermStamp& stamp, bool own) const {
          // Writes of one term share the row lock; a later term waits for them. If two transactions locked the row and
          // then raised the token, one would be the victim of a deadlock. So only those that will not raise it take the
          // lock.
-         " AND token >= " + toString(stamp.token) + " FOR SHARE";
+         " AND token OPERATOR(pg_catalog.>=) " + number(stamp.token) + " FOR SHARE";
 }
 
 std::string Statements::remember(const TermStamp& stamp) const {
   return "INSERT INTO " + table_ + " AS guard(lease, token, holder) VALUES(" + literal(stamp.lease) + ", " +
          toString(stamp.token) + ", " + literal(stamp.holder) +
          ") ON CONFLICT (lease) DO UPDATE SET token = excluded.token, holder = excluded.holder, since = CASE WHEN "
-         "guard.token < excluded.token THEN excluded.since ELSE guard.since END WHERE guard.token < excluded.token OR "
-         "(guard.token = excluded.token AND guard.holder IN ('', excluded.holder)) RETURNING token";
+         "guard.token OPERATOR(pg_catalog.<) excluded.token THEN excluded.since ELSE guard.since END "
+         "WHERE guard.token OPERATOR(pg_catalog.<) excluded.token OR (guard.token OPERATOR(pg_catalog.=) "
+         "excluded.token AND (guard.holder OPERATOR(pg_catalog.=) ''::pg_catalog.text OR "
+         "guard.holder OPERATOR(pg_catalog.=) excluded.holder)) RETURNING token";
 }
 
 std::string Statements::rollBack(bool own) const {

@@ -85,8 +85,7 @@ class GuardedTables final : public FencedResource {
         {"ledger_case", "Contract"},
         {"ledger_odd", "\"$(printf 'it'\\''s \"odd\"\\\\; DROP TABLE x; -- %%s {0}\\360\\237\\230\\200\\n\\t=,:')\""}};
     for (const auto& [table, lease] : tables) {
-      database_.exec("CREATE TABLE " + std::string{table} + "() INHERITS (ledger_bare)");
-      database_.exec("ALTER TABLE " + std::string{table} + " ALTER id SET DEFAULT nextval('id')");
+      database_.exec("CREATE TABLE " + std::string{table} + "(LIKE ledger_bare INCLUDING DEFAULTS)");
       const std::string script =
           printedSql("--dialect postgresql --schema " + schema_.name() + " --table " + table + " --lease " + lease);
       database_.exec(script);
@@ -97,7 +96,9 @@ class GuardedTables final : public FencedResource {
   std::string address() const override { return schema_.name(); }
   std::vector<FencedEntry> entries() override {
     std::vector<FencedEntry> found;
-    for (const auto& row : database_.rows("SELECT token, holder, entry FROM ledger_bare ORDER BY id")) {
+    for (const auto& row :
+         database_.rows("SELECT token, holder, entry FROM (TABLE ledger_bare UNION ALL TABLE ledger UNION ALL TABLE "
+                        "ledger_case UNION ALL TABLE ledger_odd) AS ledgers ORDER BY id")) {
       found.push_back({FencingToken{std::stoull(row[0])}, row[1], row[2]});
     }
     return found;

@@ -16,10 +16,12 @@ inline constexpr std::string_view postgresqlStaleState = "TF002";     ///< a low
 inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an equal token of another holder
 inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the remembered token is above every valid one
 
-/// A script for psql or a migration, for PostgreSQL 14 and later. The table's owner runs it. It contains a transaction
-/// of its own and may be run again. `schema` is the table's; the fence's own table and function are put there too.
-/// PostgreSQL itself then enforces the fence on every statement that inserts into, updates, deletes from or truncates
-/// the table, whoever sends it: old code, psql, other languages.
+/// A script for psql or a migration, for PostgreSQL 14 and later. The owner of the table and of its schema runs it, or
+/// a superuser. It contains a transaction of its own and may be run again. It stops where the fence's objects belong to
+/// a role that could use others' rights by them, and where they are not as it makes them (docs/fencing/postgresql.md).
+/// `schema` is the table's; the fence's own table and function are put there too. PostgreSQL itself then enforces the
+/// fence on every statement that inserts into, updates, deletes from or truncates the table, whoever sends it: old
+/// code, psql, other languages.
 ///
 /// A writer states its term in the transaction that writes, before the first statement on the table:
 ///
@@ -34,8 +36,11 @@ inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the r
 /// the transaction ends: statements of one term share this lock, a later term waits. PostgresqlFence::write on the same
 /// schema sets all three and uses the same memory, so both kinds of writers fence each other.
 ///
-/// What the trigger cannot see is not fenced: ALTER TABLE and DROP of the owner, `session_replication_role = replica`,
-/// statements that name a partition instead of the table. A token is no password. Anybody who may write the table may
+/// Partitions and children of the table are guarded too, so that no name leads past the fence; a partition or child
+/// alone is refused. Run it again after you have added one.
+///
+/// What the trigger cannot see is not fenced: ALTER TABLE and DROP of the owner, `session_replication_role = replica`.
+/// A token is no password. Anybody who may write the table may
 /// claim any token from 1 to maxFencingToken, and so lock everybody else out until an operator corrects what the fence
 /// remembers (`tenure fence recover`). Undo with `DROP TRIGGER tenure_fence ON <table>`.
 ///
@@ -44,11 +49,12 @@ inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the r
 [[nodiscard]] TENURE_API std::string postgresqlFenceSql(const FencedTable& fenced, std::string_view schema = "public");
 
 /// Only the fence's table, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of
-/// the script above. PostgresqlFence::open runs it where the table is missing.
+/// the script above, for a transaction. PostgresqlFence::open runs it where the table is missing.
 [[nodiscard]] TENURE_API std::string postgresqlGuardTableSql(std::string_view schema);
 
 /// SQL that makes the fence in this schema remember `memory`, however high the token is that it remembers now, in one
-/// transaction. For an operator, as FenceMemory says; run it as the fence's owner. Throws std::invalid_argument as
+/// transaction. For an operator, as FenceMemory says; run it as the fence's owner. It stops where PostgresqlFence::open
+/// would refuse the table. Throws std::invalid_argument as
 /// above.
 [[nodiscard]] TENURE_API std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memory);
 

@@ -100,7 +100,9 @@ class TENURE_API PostgresqlResult {
 /// prepared on it, so it may be reset (PQreset) between writes, and it may go through a transaction pooler.
 class TENURE_API PostgresqlFence {
  public:
-  /// Creates the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema. The writer needs
+  /// Creates the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema. One that is there must
+  /// be as it makes it, and belong to a role that the writer trusts: itself, a role that has its rights, the owner of
+  /// the schema or the database. Else it is `misconfigured` trouble that says what to do. The writer needs
   /// SELECT, INSERT and UPDATE on the table. With a `leaseTable`, that table must be there, and the writer needs SELECT
   /// on it and UPDATE on one of its columns, which the row lock asks for: `renewed_at` is there for people only. Only
   /// outside of a transaction; `client_encoding` must be UTF8.
