@@ -191,6 +191,79 @@ TEST_F(SqliteFenceSqlTest, aRefusedStatementLeavesNoTicket) {
   EXPECT_EQ(plain_.number("SELECT ticket FROM tenure_fence_guard"), 0);
 }
 
+/// Under OR IGNORE, or by a trigger of the user's, a statement with a good token skips rows. The next one needs its
+/// own.
+TEST_F(SqliteFenceSqlTest, aStatementThatSkipsRowsLeavesNoTicket) {
+  protect({.table = "jobs", .lease = "billing"}, "token");
+  database_.exec(
+      "CREATE UNIQUE INDEX one_busy ON jobs(state) WHERE state = 'busy';"
+      "CREATE TRIGGER skips BEFORE UPDATE ON jobs WHEN NEW.state = 'skip' BEGIN SELECT RAISE(IGNORE); END;"
+      "CREATE TRIGGER stops AFTER UPDATE ON jobs WHEN NEW.state = 'stop' AND OLD.state <> 'stop' BEGIN SELECT "
+      "RAISE(FAIL, 'stops'); END;"
+      "CREATE VIEW work AS SELECT * FROM jobs; CREATE TRIGGER works INSTEAD OF UPDATE ON work BEGIN "
+      "UPDATE OR IGNORE jobs SET state = NEW.state, token = NEW.token WHERE id = OLD.id; END");
+  EXPECT_TRUE(accepts("UPDATE jobs SET state = 'busy', token = 5 WHERE id = 1"));
+  const char* const skipping[] = {
+      "UPDATE OR IGNORE jobs SET state = 'busy', token = 5 WHERE id = 2",
+      "UPDATE OR IGNORE jobs SET state = 'busy', token = 5",
+      "UPDATE OR IGNORE jobs SET state = 'busy', token = 5 FROM (SELECT 1) RETURNING id",
+      "UPDATE OR IGNORE jobs SET id = 1, token = 5 WHERE id = 2",
+      "UPDATE OR IGNORE jobs SET state = NULL, token = 5",
+      "UPDATE OR FAIL jobs SET state = 'busy', token = 5",
+      "UPDATE jobs SET state = 'skip', token = 5",
+      "UPDATE jobs SET state = 'stop', token = 5",
+      "UPDATE work SET state = 'busy', token = 5",
+      "INSERT OR IGNORE INTO jobs VALUES(1, 'new', 5)",
+      "INSERT INTO jobs VALUES(2, 'busy', 5) ON CONFLICT(id) DO UPDATE SET state = 'busy', token = 5",
+      "SAVEPOINT s; UPDATE OR IGNORE jobs SET state = 'busy', token = 5; ROLLBACK TO s; RELEASE s"};
+  for (const char* recursive : {"OFF", "ON"}) {
+    plain_.exec("PRAGMA recursive_triggers = " + std::string{recursive});
+    for (const char* sql : skipping) {
+      SCOPED_TRACE(sql);
+      (void)plain_.tryExec(sql);
+      EXPECT_EQ(plain_.number("SELECT ticket FROM tenure_fence_guard"), 0);
+      EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost' WHERE id = 1", "must set token"));
+      EXPECT_TRUE(refuses("UPDATE OR IGNORE jobs SET state = 'lost' WHERE id = 2", "must set token"));
+      EXPECT_TRUE(accepts("UPDATE jobs SET token = 5"));
+    }
+  }
+}
+
+/// The triggers fire in an order that SQLite keeps, but does not promise. In another one they would refuse everything.
+TEST_F(SqliteFenceSqlTest, theTriggersWorkAfterWhateverRewritesTheSchema) {
+  protect({.table = "jobs", .lease = "billing"}, "token");
+  for (const char* sql : {"VACUUM", "ALTER TABLE jobs RENAME TO work; ALTER TABLE work RENAME TO jobs",
+                          "ALTER TABLE jobs ADD COLUMN more; ALTER TABLE jobs DROP COLUMN more", "REINDEX"}) {
+    SCOPED_TRACE(sql);
+    database_.exec(sql);
+    EXPECT_TRUE(accepts("UPDATE jobs SET state = 'busy', token = 5"));
+    EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost'", "must set token"));
+    EXPECT_EQ(test::TestDatabase{file_}.tryExec("UPDATE jobs SET token = 5"), SQLITE_OK) << "read anew";
+  }
+}
+
+TEST_F(SqliteFenceSqlTest, foreignKeysThatChangeAFencedTableAreRefused) {
+  for (const char* action : {"CASCADE", "SET NULL", "SET DEFAULT"}) {
+    SCOPED_TRACE(action);
+    database_.exec(
+        "DROP TABLE IF EXISTS part; DROP TABLE IF EXISTS whole; CREATE TABLE whole(id INTEGER PRIMARY KEY);"
+        "CREATE TABLE part(id INTEGER PRIMARY KEY, token INTEGER, whole REFERENCES whole ON DELETE " +
+        std::string{action} + " ON UPDATE " + action + ") WITHOUT ROWID");
+    protect({.table = "part", .lease = "billing"}, "token");
+    EXPECT_TRUE(accepts("PRAGMA foreign_keys = ON; INSERT INTO whole VALUES(1); INSERT INTO part VALUES(1, 5, 1)"));
+    EXPECT_TRUE(refuses("DELETE FROM whole", "part is fenced by lease billing"));
+    EXPECT_TRUE(refuses("UPDATE whole SET id = 2", "part is fenced by lease billing"));
+  }
+}
+
+TEST_F(SqliteFenceSqlTest, aTicketThatAnOlderReleaseLeftIsTakenAway) {
+  protect({.table = "jobs", .lease = "billing"}, "token");
+  database_.exec("UPDATE tenure_fence_guard SET ticket = 2");
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost'", "must set token"));
+  protect({.table = "jobs", .lease = "billing"}, "token");
+  EXPECT_EQ(plain_.number("SELECT ticket FROM tenure_fence_guard"), 0);
+}
+
 TEST_F(SqliteFenceSqlTest, withRecursiveTriggersNothingChanges) {
   plain_.exec("PRAGMA recursive_triggers = ON");
   protect({.table = "jobs", .lease = "billing"}, "token");

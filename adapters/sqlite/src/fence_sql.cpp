@@ -89,9 +89,12 @@ class Template {
 constexpr std::string_view prologue = R"sql(
 INSERT OR IGNORE INTO tenure_fence_guard(lease, token, holder, since)
 VALUES({lease}, 0, '', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
+UPDATE tenure_fence_guard SET ticket = 0 WHERE lease = {lease} AND ticket = 2;  -- left by triggers of an older release
 DROP TRIGGER IF EXISTS {insert};
 DROP TRIGGER IF EXISTS {update};
+DROP TRIGGER IF EXISTS {row};
 DROP TRIGGER IF EXISTS {updated};
+DROP TRIGGER IF EXISTS {named};
 DROP TRIGGER IF EXISTS {delete};
 CREATE TRIGGER {delete} BEFORE DELETE ON {table}
 WHEN coalesce({ticket}, 0) <> 1
@@ -114,8 +117,10 @@ END;
 )sql";
 
 // A trigger cannot see which columns an UPDATE names. But a trigger that fires only for a named column can leave a
-// ticket for the trigger that fires after every row. (An UPDATE OR IGNORE that skips a row leaves the ticket for the
-// next row.)
+// ticket for the trigger that asks for one after every row. Both fire after the row was changed, so an UPDATE that
+// skips a row (OR IGNORE, RAISE(IGNORE)) leaves none. SQLite fires the trigger that was created last first; if it ever
+// did not, every UPDATE would be refused. Should a ticket have been left all the same, it is taken away before the next
+// row.
 constexpr std::string_view tokenTable = R"sql(
 CREATE TRIGGER {insert} BEFORE INSERT ON {table}
 WHEN coalesce({ticket}, 0) <> 1
@@ -142,13 +147,22 @@ BEGIN
   UPDATE tenure_fence_guard
      SET token = NEW.{column}, holder = '', since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
    WHERE lease = {lease} AND token < NEW.{column};
-  UPDATE tenure_fence_guard SET ticket = 2 WHERE lease = {lease};
+END;
+CREATE TRIGGER {row} BEFORE UPDATE ON {table}
+WHEN {ticket} = 2
+BEGIN
+  UPDATE tenure_fence_guard SET ticket = 0 WHERE lease = {lease};
 END;
 CREATE TRIGGER {updated} AFTER UPDATE ON {table}
 WHEN coalesce({ticket}, 0) <> 1
 BEGIN
   SELECT RAISE(ABORT, {uncarried}) WHERE coalesce({ticket}, 0) <> 2;
   UPDATE tenure_fence_guard SET ticket = 0 WHERE lease = {lease};
+END;
+CREATE TRIGGER {named} AFTER UPDATE OF {column} ON {table}
+WHEN coalesce({ticket}, 0) <> 1
+BEGIN
+  UPDATE tenure_fence_guard SET ticket = 2 WHERE lease = {lease};
 END;
 )sql";
 

@@ -7,7 +7,7 @@ namespace tenure::sqlite_fence {
 /// lock and sets it back in the same transaction, so no other connection ever sees another value.
 inline constexpr int noTicket = 0;
 inline constexpr int fencedWrite = 1;  ///< inside SqliteFence::write
-inline constexpr int namedToken = 2;   ///< inside an UPDATE that names the token column
+inline constexpr int namedToken = 2;   ///< between the two triggers that follow a row of an UPDATE with a token
 
 /// Creates the table where it is missing.
 extern const char* const guardTableSql;

@@ -109,8 +109,9 @@ class TENURE_API SqliteFence {
 ///   token is compared, not the holder.)
 /// - DELETE carries no token and is refused.
 ///
-/// What a trigger cannot see is not fenced: dropping the table or the triggers, the deletions of REPLACE and of foreign
-/// keys (`ON DELETE CASCADE`) into other tables. Undo it with `DROP TRIGGER`; the names start with `tenure_fence_`.
+/// What a trigger cannot see is not fenced: dropping the table or the triggers, a connection that has switched triggers
+/// off (SQLITE_DBCONFIG_ENABLE_TRIGGER), the rows that REPLACE deletes. Undo it with `DROP TRIGGER`; the names start
+/// with `tenure_fence_`.
 ///
 /// Throws std::invalid_argument if the table or the lease is empty, or a text is not UTF-8 or holds a NUL.
 [[nodiscard]] TENURE_API std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn = {});
