@@ -1,5 +1,8 @@
 // `tenure fence recover`, with real stores and resources.
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -159,6 +162,66 @@ TEST_F(FenceRecoverTest, aProxysMemoryIsSetWhileTheProxyIsStoppedOnly) {
   EXPECT_EQ(inside.number("SELECT token FROM tenure_fence_guard"), 17);
   Subprocess again{tenure(words), as("proxy")};
   EXPECT_TRUE(again.lineAfter("listening on").has_value()) << again.errors();
+}
+
+/// Databases of other programs, also such as a look would otherwise roll back, checkpoint or turn into a memory.
+TEST_F(FenceRecoverTest, aFileThatIsNoFencesMemoryIsRefusedAndNothingOfItChanges) {
+  poison();
+  std::filesystem::create_directory(directory_.file("others"));
+  const auto in = [&](const std::string& name) { return directory_.file("others/" + name); };
+  std::ofstream{in("empty")};
+  std::ofstream{in("text")} << "not a database\n";
+  std::filesystem::create_directory(in("folder"));
+  std::filesystem::create_symlink("app.db", in("link"));
+  TestDatabase{in("app.db")}.exec("CREATE TABLE x(a)");
+  TestDatabase{in("odd?%23 .db")}.exec("CREATE TABLE x(a)");
+  TestDatabase{in("half.db")}.exec("CREATE TABLE tenure_fence_guard(lease, token, holder, since)");
+  TestDatabase{in("other.db")}.exec(
+      "CREATE TABLE tenure_fence_state(id, clean); CREATE VIEW tenure_fence_guard AS SELECT 1 AS lease, 1 AS token, 1 "
+      "AS holder, 1 AS since, 1 AS ticket");
+  const TestDatabase logged{in("wal.db")};
+  logged.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE x(a); INSERT INTO x VALUES(1)");
+  for (const char* file : {"wal.db", "wal.db-wal"}) {  // as after a crash
+    std::filesystem::copy(in(file), in(std::string{"crashed"} + (file + 3)));
+  }
+  const auto everything = [&] {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator{directory_.file("others")}) {
+      std::stringstream content;
+      if (entry.is_regular_file() && entry.path().extension() != ".db-shm")
+        content << std::ifstream{entry.path()}.rdbuf();
+      files[entry.path().filename()] = content.str();
+    }
+    return files;
+  };
+  const auto before = everything();
+  for (const std::string kind : {"proxy:", "sqlite:"}) {
+    for (const char* name : {"empty", "text", "folder", "link", "app.db", "odd?%23 .db", "half.db", "other.db",
+                             "wal.db", "crashed.db", "missing"}) {
+      const Finished refused = recover({"--resource", kind + in(name)});
+      EXPECT_EQ(refused.code, cli::exitUsage) << kind << name << ": " << refused.errors;
+      EXPECT_NE(refused.errors.find(in(name)), std::string::npos) << refused.errors;
+    }
+    EXPECT_EQ(recover({"--resource", kind + database()}).code, cli::exitUsage) << "the store's own database";
+  }
+  EXPECT_EQ(everything(), before);
+  EXPECT_EQ(TestDatabase{database()}.text("SELECT token FROM tenure_fence"), greatest);
+}
+
+TEST_F(FenceRecoverTest, aMemoryOfTheOtherKindIsRefusedWithTheRightWord) {
+  poison();
+  const std::string own = directory_.file("own.db");
+  const TestDatabase open{own};
+  open.exec("PRAGMA journal_mode = WAL");  // the table is in the log alone
+  ASSERT_TRUE(SqliteFence::open(open.raw()).has_value());
+  EXPECT_NE(recover({"--resource", "proxy:" + own}).errors.find("sqlite:FILE"), std::string::npos);
+  EXPECT_EQ(recover({"--resource", "sqlite:" + own}).code, cli::exitOk);
+  const std::string memory = directory_.file("memory.db");
+  TestDatabase{memory}.exec(
+      "CREATE TABLE tenure_fence_guard(lease TEXT PRIMARY KEY, token INTEGER, holder TEXT, since TEXT);"
+      "CREATE TABLE tenure_fence_state(id INTEGER PRIMARY KEY, clean INTEGER)");
+  EXPECT_NE(recover({"--resource", "sqlite:" + memory}).errors.find("proxy:FILE"), std::string::npos);
+  EXPECT_EQ(recover({"--resource", "proxy:" + memory}).code, cli::exitOk);
 }
 
 TEST_F(FenceRecoverTest, toolsOfTheirOwnGetTheirStatements) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapters/fence/src/fence_memory.hpp"
+#include "lockcore/sqlite/quiet_look.hpp"
 #include "token_file.hpp"
 
 namespace tenure {
@@ -35,12 +36,25 @@ class HttpFenceMemory final : public FenceMemory {
   const std::unique_ptr<TokenFile> file_;
 };
 
+/// A fence makes what it needs in the file that it is given. An operator's file must be one that a fence has made.
+std::string faultOfMemory(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return "there is no file " + path;
+  if (sqlite::holdsTable(path, "tenure_fence_guard", {"lease", "token", "holder", "since"}) &&
+      sqlite::holdsTable(path, "tenure_fence_state", {"id", "clean"})) {
+    return {};
+  }
+  const bool isTable = sqlite::holdsTable(path, "tenure_fence_guard", {"ticket"});
+  return path + " is none: it has no tables tenure_fence_guard and tenure_fence_state as a proxy makes them. Nothing " +
+         (isTable ? "was changed; the fence of a SQLite database is sqlite:FILE"
+                  : "was changed; give the file of the proxy's --memory");
+}
+
 }  // namespace
 
 FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) {
-    return fenceTrouble({ErrorClass::misconfigured, "the memory of an HTTP fence: there is no file " + path});
+  if (const std::string fault = faultOfMemory(path); !fault.empty()) {
+    return fenceTrouble({ErrorClass::misconfigured, "the memory of an HTTP fence: " + fault});
   }
   auto file = TokenFile::open(path);
   if (!file) return fenceTrouble(file.error());

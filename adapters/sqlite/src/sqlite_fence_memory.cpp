@@ -4,6 +4,7 @@
 
 #include "adapters/fence/src/fence_memory.hpp"
 #include "connection.hpp"
+#include "lockcore/sqlite/quiet_look.hpp"
 
 namespace tenure {
 namespace {
@@ -78,6 +79,14 @@ class SqliteFenceMemory final : public FenceMemory {
 }  // namespace
 
 FenceResult<std::unique_ptr<FenceMemory>> openSqliteFenceMemory(const std::string& file) {
+  if (!sqlite::holdsTable(file, "tenure_fence_guard", {"lease", "token", "holder", "since", "ticket"})) {
+    const bool isMemory = sqlite::holdsTable(file, "tenure_fence_state", {"clean"});
+    return fenceTrouble(
+        {ErrorClass::misconfigured,
+         "SQLite database " + file + ": " +
+             (isMemory ? "this is the memory of an HTTP fence: give it as proxy:FILE"
+                       : "there is no such file, or no fence's table tenure_fence_guard in it; nothing was changed")});
+  }
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
   SqliteFenceMemory::Database database{raw};
