@@ -43,7 +43,7 @@ TEST(MountInfo, mountPointsAreFoundByTheirWholePath) {
       "98 24 254:0 /srv/leases.db /app/my\\040data/leases.db rw - ext4 /dev/vda1 rw\n";
   const auto has = [&](const std::string& path) {
     std::istringstream stream{text};
-    return hasMountPoint(stream, path);
+    return tenure::hasMountPoint(stream, path);
   };
   EXPECT_TRUE(has("/app/my data/leases.db"));
   EXPECT_TRUE(has("/"));
@@ -127,6 +127,20 @@ TEST(CheckFiles, aFileThatComesOrGoesBetweenTwoLooksIsNoFault) {
   done = true;
   other.join();
   EXPECT_TRUE(seen[0] && seen[1]) << "the file was never there, or always";
+}
+
+/// As systemd makes a state directory for a service with DynamicUser. Any other link could be switched.
+TEST(CheckFiles, followTheLinkOfAStateDirectoryAndNoOther) {
+  const test::TempDir parent;
+  std::filesystem::create_directories(parent.file("private/tenure"));
+  std::filesystem::create_directory_symlink("private/tenure", parent.file("tenure"));
+  std::filesystem::create_directory_symlink("private/tenure", parent.file("other"));
+  std::filesystem::create_directory_symlink(parent.file("private/tenure"), parent.file("private/absolute"));
+  const auto followed = checkFiles("sqlite", parent.file("tenure/leases.db"));
+  ASSERT_TRUE(followed.has_value()) << followed.error().message;
+  EXPECT_EQ(followed->files.database, parent.file("private/tenure/leases.db"));
+  EXPECT_TRUE(checkFiles("sqlite", parent.file("other/leases.db")).has_error());
+  EXPECT_TRUE(checkFiles("sqlite", parent.file("private/absolute/leases.db")).has_error());
 }
 
 }  // namespace

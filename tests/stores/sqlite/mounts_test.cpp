@@ -1,17 +1,13 @@
 // A database file that is itself a mount, in a private mount namespace.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <sched.h>
 #include <string>
-#include <sys/mount.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "sqlite_support.hpp"
+#include "support/own_mounts.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_test {
@@ -20,36 +16,15 @@ namespace {
 class SqliteMounts : public testing::Test {
  protected:
   void SetUp() override {
-    if (inOwnMounts([](std::ostream&) {}) != "no mounts") return;
+    if (test::mayHaveMounts(directory_)) return;
     GTEST_SKIP() << "only root may have mounts of its own";  // lint-allow(skipped-test): says so
   }
 
-  /// Runs `body` in a process with its own mounts and returns what it wrote to `say`; "no mounts" if the process may
-  /// not have any.
   std::string inOwnMounts(const std::function<void(std::ostream& say)>& body) {
-    const std::string said = directory_.file("said");
-    const pid_t child = fork();
-    if (child == 0) {
-      std::ofstream say{said};
-      const bool may = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-      if (may) {
-        body(say);
-      } else {
-        say << "no mounts";
-      }
-      say.close();
-      _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-    std::ifstream read{said};
-    return {std::istreambuf_iterator<char>{read}, {}};
+    return test::inOwnMounts(directory_, body);
   }
 
-  static bool bind(const std::string& from, const std::string& to) {
-    return mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) == 0;
-  }
+  static bool bind(const std::string& from, const std::string& to) { return test::bindMount(from, to); }
 
   /// "applied", or the message of the refusal.
   static std::string acquisition(const std::string& path, const std::string& holder) {

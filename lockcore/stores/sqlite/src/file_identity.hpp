@@ -2,33 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 
+#include "lockcore/runtime/shared_file.hpp"
+
 namespace tenure::sqlite_store {
-
-/// While a file is open, its inode number is not given to another file, so equal values mean the same file.
-struct FileIdentity {
-  std::uint64_t device{0};
-  std::uint64_t inode{0};
-
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-};
-
-/// Empty if the path names nothing, or something that stat cannot read.
-[[nodiscard]] std::optional<FileIdentity> identityOf(const std::string& path) noexcept;
-
-/// The mount through which the path reaches its file; a link as the last component is not followed. 0 if the kernel
-/// does not say (before Linux 5.8), or if there is no such file.
-[[nodiscard]] std::uint64_t mountOf(const std::string& path) noexcept;
-
-/// Whether the file is reached through another mount than the directory that contains its name: a bind mount of a
-/// single file. False if there is no such file.
-[[nodiscard]] bool isMountOfItsOwn(const std::string& file, const std::string& directory);
-
-/// The same from the text of /proc/self/mountinfo, for kernels that do not report the mount.
-[[nodiscard]] bool hasMountPoint(std::istream& mountInfo, const std::string& path);
 
 /// Where a store's files are. No component of these paths is a symbolic link.
 ///
