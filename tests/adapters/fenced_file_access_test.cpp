@@ -130,10 +130,10 @@ TEST_F(FencedFileAccess, linksAndPipesInPlaceOfAFileAreRefused) {
     std::filesystem::create_symlink(target_, path_ + suffix);
     const auto refused = open();
     ASSERT_TRUE(refused.has_error()) << suffix;
-    EXPECT_TRUE(says(refused, "it is a symbolic link"));
+    EXPECT_TRUE(says(refused, "is a symbolic link"));
     std::filesystem::remove(path_ + suffix);
     ASSERT_EQ(mkfifo((path_ + suffix).c_str(), 0666), 0);
-    EXPECT_TRUE(says(open(), "it is not a regular file")) << suffix;
+    EXPECT_TRUE(says(open(), "is not a regular file")) << suffix;
     std::filesystem::remove(path_ + suffix);
     std::filesystem::remove(path_ + ".fence.lock");
   }
@@ -198,7 +198,7 @@ TEST_F(FencedFileAccess, aFileWithTwoNamesIsRefused) {
   std::filesystem::create_hard_link(path_, target_);
   EXPECT_TRUE(says(file.append(stamp(5), "x"), "it has other names (hard links)"));
   EXPECT_TRUE(says(file.replace(stamp(5), "x"), "it has other names (hard links)"));
-  EXPECT_TRUE(says(open(), "it has other names (hard links)"));
+  EXPECT_TRUE(says(open(), path_ + " has 2 names (hard links)"));
   EXPECT_EQ(textOf(target_), "old");
   std::filesystem::remove(target_);
   EXPECT_TRUE(file.append(stamp(5), "er").has_value());
@@ -297,14 +297,16 @@ TEST_F(FencedFileAccess, aNewFileIsNeverOneThatWasThere) {
   put("his own");
   using file_fence::Files;
   for (const Files::Kind kind : {Files::Kind::newContent, Files::Kind::newBeside}) {
-    EXPECT_EQ(file_fence::systemFiles().open(path_, kind), -EEXIST);
+    EXPECT_EQ(file_fence::systemFiles().open(AT_FDCWD, path_, kind), -EEXIST);
   }
 }
 
 TEST_F(FencedFileAccess, aFenceIsReadWithoutRoomForTheLongest) {
   put("as short as most");
   file_fence::Files& files = file_fence::systemFiles();
-  const int fd = files.open(path_, file_fence::Files::Kind::content);
+  const int directory = files.openDirectory(directory_.path());
+  const int fd = files.open(directory, "ledger", file_fence::Files::Kind::content);
+  files.close(directory);
   std::string text;
   EXPECT_EQ(files.read(fd, text, 16U << 20U), 0);
   EXPECT_EQ(text, "as short as most");

@@ -3,17 +3,15 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <sched.h>
 #include <string>
 #include <sys/mount.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/fenced_file.hpp>
 
+#include "support/own_mounts.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {
@@ -23,26 +21,11 @@ class FencedFileFullDisk : public testing::Test {
  protected:
   /// Runs in a child that has a disk of 1 MiB at disk(), and returns what it says; "no mounts" if it may not have one.
   std::string onASmallDisk(const std::function<void(std::ostream& say)>& body) {
-    const std::string said = directory_.file("said");
     std::filesystem::create_directory(disk());
-    const pid_t child = fork();
-    if (child == 0) {
-      std::ofstream say{said};
-      const bool may = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                       mount("tmpfs", disk().c_str(), "tmpfs", 0, "size=1m") == 0;
-      if (may) {
-        body(say);
-      } else {
-        say << "no mounts";
-      }
-      say.close();
-      _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-    std::ifstream read{said};
-    return {std::istreambuf_iterator<char>{read}, {}};
+    return test::inOwnMounts(directory_, [&](std::ostream& say) {
+      if (mount("tmpfs", disk().c_str(), "tmpfs", 0, "size=1m") != 0) return void(say << "no mounts");
+      body(say);
+    });
   }
   [[nodiscard]] std::string disk() const { return directory_.file("disk"); }
   [[nodiscard]] std::string path() const { return disk() + "/ledger"; }

@@ -1,6 +1,7 @@
 // A file system in memory that distinguishes between what is on the disk and what only the kernel has.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <map>
@@ -58,8 +59,14 @@ class ModelDisk final : public file_fence::Files {
     return names;
   }
 
-  int open(const std::string& path, Kind kind) override {
+  int openDirectory(const std::string& path) override {
     if (const int failed = call()) return failed;
+    directory_ = path + '/';
+    return ++lastDescriptor_;
+  }
+  int open(int /*directory*/, const std::string& name, Kind kind) override {
+    if (const int failed = call()) return failed;
+    const std::string path = directory_ + name;
     const bool mustBeNew = kind == Kind::newContent || kind == Kind::newBeside;
     if (names_.contains(path)) {
       if (mustBeNew) return -EEXIST;
@@ -70,10 +77,19 @@ class ModelDisk final : public file_fence::Files {
     descriptors_[++lastDescriptor_] = names_[path];
     return lastDescriptor_;
   }
+  int isNamed(int /*directory*/, const std::string& name, int fd) override {
+    if (const int failed = call()) return failed;
+    const auto found = names_.find(directory_ + name);
+    return found != names_.end() && found->second == descriptors_.at(fd) ? 1 : 0;
+  }
+  int leadsTo(const std::string& path, int /*directory*/) override {
+    if (const int failed = call()) return failed;
+    return path + '/' == directory_ ? 1 : 0;
+  }
   int copyAccess(int /*from*/, int /*to*/) override { return call(); }
   void close(int fd) noexcept override {
-    descriptors_.erase(fd);
     std::erase(locked_, fd);
+    descriptors_.erase(fd);
   }
   std::int64_t size(int fd) override {
     if (const int failed = call()) return failed;
@@ -106,21 +122,22 @@ class ModelDisk final : public file_fence::Files {
     descriptors_.at(fd)->sync();
     return 0;
   }
-  int rename(const std::string& from, const std::string& to) override {
+  int rename(int /*directory*/, const std::string& from, const std::string& to) override {
     if (const int failed = call()) return failed;
-    const auto found = names_.find(from);
+    const auto found = names_.find(directory_ + from);
     if (found == names_.end()) return -ENOENT;
-    change({from, to, found->second});
+    change({directory_ + from, directory_ + to, found->second});
     return 0;
   }
-  int remove(const std::string& path) override {
+  int remove(int /*directory*/, const std::string& name) override {
     if (const int failed = call()) return failed;
+    const std::string path = directory_ + name;
     const auto found = names_.find(path);
     if (found == names_.end()) return -ENOENT;
     change({path, "", found->second});
     return 0;
   }
-  int syncDirectory(const std::string& /*path*/) override {
+  int syncDirectory(int /*directory*/) override {
     if (const int failed = syncCall()) return failed;
     durableNames_ = names_;
     changes_.clear();
@@ -128,7 +145,9 @@ class ModelDisk final : public file_fence::Files {
   }
   int lock(int fd) override {
     if (const int failed = call()) return failed;
-    if (!locked_.empty()) return -EWOULDBLOCK;
+    const Inode inode = descriptors_.at(fd);
+    const auto isSame = [&](int other) { return descriptors_.at(other) == inode; };
+    if (std::any_of(locked_.begin(), locked_.end(), isSame)) return -EWOULDBLOCK;
     locked_.push_back(fd);
     return 0;
   }
@@ -200,6 +219,7 @@ class ModelDisk final : public file_fence::Files {
   std::vector<Change> changes_;
   std::map<int, Inode> descriptors_;
   std::vector<int> locked_;
+  std::string directory_;
   int lastDescriptor_{2};
   Mishap mishap_{Mishap::none};
   int left_{0};

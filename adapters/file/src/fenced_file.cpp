@@ -1,18 +1,28 @@
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <sys/statfs.h>
 #include <utility>
 
 #include <tenure/adapters/fenced_file.hpp>
 
 #include "adapters/fence/src/fence_memory.hpp"
 #include "file_writer.hpp"
-#include "lockcore/runtime/network_file_system.hpp"
+#include "lockcore/runtime/shared_file.hpp"
 
 namespace tenure {
+namespace {
+
+constexpr SharedFileRisks risks{
+    .switched = "a former term could write to the one or the other",
+    .mounted = "the two would not see each other's fence, and a former term could write",
+    .linked = "an append would change them too, and a replacement would not reach them",
+    .remote =
+        "neither locks nor renames can be relied on between machines; put the file on a local disk, or fence "
+        "another resource",
+};
+
+}  // namespace
 
 class FencedFile::Impl {
  public:
@@ -24,18 +34,8 @@ FenceResult<FencedFile> FencedFile::open(const std::string& path, FencedFileOpti
   if (path.empty() || path.back() == '/' || path.find('\0') != std::string::npos) {
     return fenceTrouble({ErrorClass::misconfigured, "a fenced file needs the path of a file, not \"" + path + '"'});
   }
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  // statfs fails above all where the directory is missing or may not be searched. Then the writer's open() below fails
-  // there too, and its message says why.
-  struct statfs system {};
-  if (statfs(directory.c_str(), &system) == 0) {
-    if (const auto name = detail::networkFileSystem(static_cast<std::uint32_t>(system.f_type))) {
-      return fenceTrouble({ErrorClass::misconfigured,
-                           "file " + path + ": its directory is on " + std::string{*name} +
-                               ", where neither locks nor renames can be relied on between machines; put it on a local "
-                               "disk, or fence another resource"});
-    }
+  if (const std::string fault = sharedFileFault(path, risks); !fault.empty()) {
+    return fenceTrouble({ErrorClass::misconfigured, "file " + path + ": " + fault});
   }
   auto impl = std::make_unique<Impl>(path, options);
   if (auto error = impl->writer.open()) return *std::move(error);

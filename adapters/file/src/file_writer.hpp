@@ -7,32 +7,17 @@
 #include <string_view>
 
 #include <tenure/adapters/fenced_file.hpp>
-#include <tenure/lockcore/clock.hpp>
 
 #include "fence_state.hpp"
+#include "file_names.hpp"
 #include "files.hpp"
+#include "writer_lock.hpp"
 
 namespace tenure::file_fence {
 
-/// An open file; it is closed with the object.
-class OpenFile {
- public:
-  OpenFile(Files& files, int fd) noexcept : files_{files}, fd_{fd} {}
-  ~OpenFile() {
-    if (fd_ >= 0) files_.close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  Files& files_;
-  int fd_;
-};
-
 class FileWriter {
  public:
-  FileWriter(Files& files, std::string path, FencedFileOptions options);
+  FileWriter(Files& files, const std::string& path, FencedFileOptions options);
 
   [[nodiscard]] std::optional<FenceError> open();
   [[nodiscard]] FenceResult<void> append(const TermStamp& stamp, std::string_view bytes);
@@ -49,34 +34,30 @@ class FileWriter {
 
  private:
   using Fault = std::optional<FenceError>;
-  using Write = std::function<Fault(FenceState&)>;
+  using Write = std::function<Fault(const Held&, FenceState&)>;
 
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const Write& step);
-  [[nodiscard]] Fault waitFor(const Instant& start, const std::function<int()>& lock);
-  [[nodiscard]] Fault locked(const std::function<Fault()>& step);
-  [[nodiscard]] FenceResult<FenceState> load();
+  [[nodiscard]] FenceResult<FenceState> load(int fence);
+  [[nodiscard]] FenceResult<FenceState> look();
   [[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const FenceState& state, const std::string& lease) const;
-  [[nodiscard]] Fault recover(const FenceState& state);
-  [[nodiscard]] Fault commit(const FenceState& state);
-  [[nodiscard]] Fault prepare(const FenceState& state);
-  [[nodiscard]] Fault commitPrepared();
+  [[nodiscard]] Fault recover(const Held& held, const FenceState& state);
+  [[nodiscard]] Fault commit(const Held& held, const FenceState& state);
+  [[nodiscard]] Fault prepare(const Held& held, const FenceState& state);
+  [[nodiscard]] Fault commitPrepared(const Held& held);
   /// The owner and the access rights that a new file gets.
   struct Likeness {
     Files::Kind kind{Files::Kind::newBeside};
     int fd{-1};  ///< the file whose owner, mode and access list it gets
   };
-  [[nodiscard]] Fault fill(const std::string& path, std::string_view bytes, const char* what, Likeness like);
+  [[nodiscard]] Fault fill(const Held& held, const std::string& name, std::string_view bytes, const char* what,
+                           Likeness like);
   [[nodiscard]] Fault fillOpen(int file, std::string_view bytes, const std::string& named, Likeness like);
-  [[nodiscard]] Fault fillContent(const std::string& content, std::string_view bytes);
-  [[nodiscard]] Fault makeState();
-
-  [[nodiscard]] std::string contentName(std::uint64_t sequence) const;
-  [[nodiscard]] FenceError trouble(const std::string& what, int code, bool mayBeWritten = false) const;
-  [[nodiscard]] FenceError corrupt(const std::string& text) const;
+  [[nodiscard]] Fault fillContent(const Held& held, const std::string& content, std::string_view bytes);
+  [[nodiscard]] Fault makeState(const Held& held);
 
   Files& files_;
-  const std::string path_, fence_, next_, lock_, directory_;
-  const FencedFileOptions options_;
+  const FileNames names_;
+  WriterLock lock_;
 };
 
 }  // namespace tenure::file_fence

@@ -9,6 +9,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "lockcore/runtime/shared_file.hpp"
+
 namespace tenure::file_fence {
 namespace {
 
@@ -49,16 +51,28 @@ int copyAccessList(int from, int to) {
 
 class SystemFiles final : public Files {
  public:
-  int open(const std::string& path, Kind kind) override {
+  int openDirectory(const std::string& path) override {
+    if (!linkFault(path, {}).empty()) return -behindLink;
+    return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  }
+  int open(int directory, const std::string& name, Kind kind) override {
     // Without O_NONBLOCK the open would wait if a pipe were in the file's place.
     const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | creationFlags(kind);
     const mode_t mode = kind == Kind::newContent ? 0666 : ownMode;
-    const int fd = uninterrupted([&] { return ::open(path.c_str(), flags, mode); });
-    if (fd < 0) return kind == Kind::content ? fd : orNotOurs(fd, path);
-    const int fault = verifyOpened(fd, kind);
+    const int fd = uninterrupted([&] { return openat(directory, name.c_str(), flags, mode); });
+    if (fd < 0) return kind == Kind::content ? fd : orNotOurs(fd, directory, name);
+    const int fault = verifyOpened(fd, directory, kind);
     if (fault == 0) return fd;
     ::close(fd);
     return fault;
+  }
+  int isNamed(int directory, const std::string& name, int fd) override {
+    const auto named = identityOf(directory, name);
+    return named && named == identityOf(fd) ? 1 : 0;
+  }
+  int leadsTo(const std::string& path, int directory) override {
+    const auto there = identityOf(path);
+    return there && there == identityOf(directory) ? 1 : 0;
   }
   int copyAccess(int from, int to) override {
     struct stat wanted {};
@@ -101,24 +115,22 @@ class SystemFiles final : public Files {
   int sync(int fd) override {
     return uninterrupted([&] { return fdatasync(fd); });
   }
-  int rename(const std::string& from, const std::string& to) override {
+  int rename(int directory, const std::string& from, const std::string& to) override {
     // What is called `from` may be another user's file: whoever may create files in the directory can guess the name.
     struct stat made {};
     struct stat old {};
-    if (lstat(from.c_str(), &made) != 0) return -errno;
-    const bool replaces = lstat(to.c_str(), &old) == 0;
+    if (!lookAt(directory, from, made)) return -errno;
+    const bool replaces = lookAt(directory, to, old);
     if (!S_ISREG(made.st_mode)) return -notRegular;
     if (made.st_nlink > 1) return -manyNames;
     if (made.st_uid != geteuid() && !(replaces && made.st_uid == old.st_uid)) return -notOurs;
-    return uninterrupted([&] { return ::rename(from.c_str(), to.c_str()); });
+    return uninterrupted([&] { return renameat(directory, from.c_str(), directory, to.c_str()); });
   }
-  int remove(const std::string& path) override { return ::unlink(path.c_str()) == 0 ? 0 : orNotOurs(-errno, path); }
-  int syncDirectory(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return -errno;
-    const int code = uninterrupted([&] { return fsync(fd); });
-    ::close(fd);
-    return code;
+  int remove(int directory, const std::string& name) override {
+    return unlinkat(directory, name.c_str(), 0) == 0 ? 0 : orNotOurs(-errno, directory, name);
+  }
+  int syncDirectory(int directory) override {
+    return uninterrupted([&] { return fsync(directory); });
   }
   int lock(int fd) override {
     return uninterrupted([&] { return flock(fd, LOCK_EX | LOCK_NB); });
@@ -142,19 +154,26 @@ class SystemFiles final : public Files {
     if (kind == Kind::lock) return O_CREAT;
     return kind == Kind::newContent || kind == Kind::newBeside ? O_CREAT | O_EXCL : 0;
   }
-  /// `result` is -errno of a call on `path`. If the call was not permitted and the file is another user's, that is most
-  /// often why, and -notOurs is returned instead.
-  static int orNotOurs(int result, const std::string& path) {
+  static bool lookAt(int directory, const std::string& name, struct stat& found) {
+    return fstatat(directory, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+  }
+  /// `result` is -errno of a call on this name. If the call was not permitted and the file is another user's, that is
+  /// most often why, and -notOurs is returned instead.
+  static int orNotOurs(int result, int directory, const std::string& name) {
     struct stat found {};
     const bool forbidden = result == -EACCES || result == -EPERM;
-    if (!forbidden || lstat(path.c_str(), &found) != 0) return result;
+    if (!forbidden || !lookAt(directory, name, found)) return result;
     return found.st_uid == geteuid() ? result : -notOurs;
   }
   /// Refuses an open file that is not of its kind; takes from others what rights they have on our lock.
-  static int verifyOpened(int fd, Kind kind) {
+  static int verifyOpened(int fd, int directory, Kind kind) {
     struct stat found {};
     if (fstat(fd, &found) != 0) return -errno;
     if (!S_ISREG(found.st_mode)) return -notRegular;
+    // On a kernel that does not say it, FencedFile::open() has asked /proc.
+    const std::uint64_t around = mountOf(directory);
+    const std::uint64_t own = around == 0 ? 0 : mountOf(fd);
+    if (own != around && own != 0) return -mountedAlone;
     // A file without any name is accepted. A fence is also read without the lock; if it was replaced after it was
     // opened, its last name is gone.
     if (found.st_nlink > 1) return -manyNames;

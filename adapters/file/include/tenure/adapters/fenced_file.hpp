@@ -22,8 +22,8 @@ struct TENURE_API FencedFileOptions {
 /// Keeps former leaders out of a file. Beside PATH it keeps `PATH.fence`. This file holds the highest token of each
 /// lease and its holder, and the length of the accepted content. One rename of it makes a write and its token valid
 /// together. Bytes after the accepted length come from a writer that was killed and were never accepted: read() does
-/// not return them, and the next write cuts them off. Writers lock `PATH.fence.lock` (flock); this file may stay empty
-/// for ever.
+/// not return them, and the next write cuts them off. Writers lock `PATH.fence.lock` (flock), which stays empty, and
+/// then the fence itself, so that they exclude each other even where somebody has removed the first.
 ///
 ///     auto file = tenure::FencedFile::open("/var/lib/billing/ledger").value();
 ///     auto written = file.append(term, "paid 100\n");  // term: the Leadership; it ends if the fence says stale
@@ -38,7 +38,8 @@ struct TENURE_API FencedFileOptions {
 /// this user may not set them. Other extended attributes are not kept; set-user-ID and set-group-ID are only kept when
 /// root writes. The files beside PATH are only for the user who writes. So all writers of one file run as one user, and
 /// no other user can block them: files that another user has made there are refused, also when root writes. A PATH with
-/// two names (hard links) is refused too, and no file is opened through a symbolic link.
+/// two names (hard links) is refused too, and so is one that is mounted alone (a bind mount of a single file). No file
+/// is opened through a symbolic link, and none may be on the way to it.
 ///
 /// The files belong to the fence: another program that writes PATH is not fenced, and what it appends is cut off. Do
 /// not delete, copy back or edit `PATH.fence`: it is the fence's memory. Local file systems only.
