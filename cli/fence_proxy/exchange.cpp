@@ -82,16 +82,23 @@ void Exchange::overtaken() {
   cutOffAfter(limits_.drain);
 }
 
+/// However the connection ends before the service has answered, also if this process is killed: it is reset, and what
+/// this machine has not sent yet is dropped. With an ordinary close the kernel would go on sending the request, for
+/// minutes if the service is frozen, and beside requests of a later term. What the service's machine has already
+/// received cannot be taken back.
+void Exchange::resetAtClose(bool resets) {
+  if (!connection_) return;
+  error_code ignored;
+  connection_->stream.socket().set_option(asio::socket_base::linger{resets, 0}, ignored);
+}
+
 /// The connection is closed, not cancelled: a service that streams without a pause leaves no waiting operation that
-/// could be cancelled. It is reset, so that data that the service has not read yet is not delivered. The pass ends
-/// here, whatever this coroutine waits for; its operations on the closed stream fail one after the other.
+/// could be cancelled. The pass ends here, whatever this coroutine waits for; its operations on the closed stream fail
+/// one after the other.
 void Exchange::cutOff() {
   cutOff_ = true;
-  if (connection_) {
-    error_code ignored;
-    connection_->stream.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
-    connection_->stream.close();
-  }
+  resetAtClose(true);
+  if (connection_) connection_->stream.close();
   pass_ = FencePass{};
 }
 
@@ -172,6 +179,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
 
   connection_ = co_await upstream_.connection();
   for (bool again = true; connection_ && !cutOff_; again = false) {
+    if (isFenced_) resetAtClose(true);
     const bool whole = !inPieces && body.empty();
     const bool reused = connection_->used;
     const bool sent = inPieces ? co_await sendPieces(parser, request, first) : co_await sendWhole(request, body);
@@ -322,6 +330,7 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
       co_return co_await answer(refusal);
     }
     last = response_->is_done();
+    if (isFenced_ && last && requestSent_) resetAtClose(false);
     if (last) done(requestSent_ && upstreamKeepsAlive_ && !response_->need_eof());
     if (overtaken_ && !last) clientGone_ = true;
     if (clientGone_ && !isFenced_) {

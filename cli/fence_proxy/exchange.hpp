@@ -53,6 +53,7 @@ class Exchange {
   void overtaken();
   void cutOff();
   void cutOffAfter(std::chrono::milliseconds time);
+  void resetAtClose(bool resets);
   void watchClient();
   void clientSpoke();
   [[nodiscard]] Task<bool> sendWhole(Request& request, const std::string& body);

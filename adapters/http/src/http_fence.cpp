@@ -19,7 +19,9 @@ namespace tenure {
 
 using http_fence::LeaseGate;
 using http_fence::problem;
+using http_fence::TermMarks;
 using http_fence::Ticket;
+using http_fence::TokenFile;
 using http_fence::TokenMemory;
 
 namespace {
@@ -86,7 +88,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::optional<HttpRefusal> unsignedRefusal(const FenceClaim& claim, const FencedRequest& request) const;
   void take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls);
   void refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls);
-  void onWritten(const TermStamp& stamp, const std::optional<FenceError>& error);
+  void onWritten(const TermMarks& marks, const std::optional<FenceError>& error);
   void logTrouble(const std::string& line);
   [[nodiscard]] FencePass passOf(const std::string& lease, Ticket ticket) {
     alive_.insert(ticket);
@@ -111,22 +113,21 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
 
 void HttpFence::Impl::start() {
   std::vector<std::pair<std::string, Ticket>> supposed;
-  const bool crashed = !memory_->found().wasClosedCleanly && options_.afterCrash.count() > 0;
-  if (crashed) {
-    for (auto& [lease, gate] : gates_) {
-      gate.suppose(++lastTicket_);
-      alive_.insert(lastTicket_);
-      supposed.emplace_back(lease, lastTicket_);
-    }
+  const bool waits = options_.afterCrash.count() > 0;
+  for (const auto& [lease, passed] : waits ? memory_->found().passed : TokenFile::Passed{}) {
+    alive_.insert(++lastTicket_);
+    supposed.emplace_back(lease, lastTicket_);
+    // A lease that this fence does not have: a close before the wait is over must not call the memory clean.
+    if (const auto gate = gates_.find(lease); gate != gates_.end()) gate->second.suppose(lastTicket_, passed);
   }
-  if (crashed && !memory_->found().highest.empty()) {
+  if (!supposed.empty()) {
     logger_.log(
         LogLevel::warn,
         "the fence before this one was killed: requests that it had passed on may still be under way, so requests "
         "of later terms wait for " +
             std::to_string(options_.afterCrash.count()) + " ms");
   }
-  memory_->start([this](const TermStamp& stamp, const auto& error) { onWritten(stamp, error); }, options_.afterCrash,
+  memory_->start([this](const TermMarks& marks, const auto& error) { onWritten(marks, error); }, options_.afterCrash,
                  [this, supposed] {
                    for (const auto& [lease, ticket] : supposed) end(lease, ticket);
                  });
@@ -206,6 +207,11 @@ std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
   const Claimed claim = provenClaimOf(request);
   if (const auto* refusal = std::get_if<HttpRefusal>(&claim)) return *refusal;
   const FenceClaim& mine = std::get<FenceClaim>(claim);
+  // Another fence may use the file that has the name now, and pass what it likes.
+  if (const auto gone = memory_->replacedTrouble()) {
+    logTrouble(gone->message);
+    return http_fence::refusalFor(fenceTrouble(*gone), mine.stamp, highestSeen(mine.stamp.lease), options_.staleStatus);
+  }
 
   Calls calls;
   std::optional<HttpVerdict> verdict;
@@ -266,17 +272,20 @@ void HttpFence::Impl::take(const std::string& lease, LeaseGate::Effects&& effect
   }
 }
 
-void HttpFence::Impl::onWritten(const TermStamp& stamp, const std::optional<FenceError>& error) {
+void HttpFence::Impl::onWritten(const TermMarks& marks, const std::optional<FenceError>& error) {
+  const TermStamp& stamp = marks.seen;
   Calls calls;
+  bool isNew = false;
   {
     const std::lock_guard lock{mutex_};
     LeaseGate& gate = gates_.find(stamp.lease)->second;
-    take(stamp.lease, error ? gate.notStored(stamp, *error) : gate.stored(stamp), calls);
+    isNew = gate.seen() != stamp;
+    take(stamp.lease, error ? gate.notStored(marks, *error) : gate.stored(marks), calls);
   }
   const std::string term = "lease " + quotedLease(stamp.lease) + ": token " + toString(stamp.token);
   if (error) {
     logTrouble(term + " could not be remembered: " + error->message);
-  } else {
+  } else if (isNew) {
     logger_.log(LogLevel::info,
                 term + (stamp.holder.empty() ? "" : " of " + toString(LeaseKey{stamp.holder})) + " is the highest now");
   }
@@ -308,7 +317,8 @@ void HttpFence::Impl::end(const std::string& lease, Ticket ticket) {
     alive_.erase(ticket);
     overtaken_.erase(ticket);
     overtakenCalls_.erase(ticket);
-    take(lease, gates_.find(lease)->second.end(ticket), calls);
+    const auto gate = gates_.find(lease);
+    if (gate != gates_.end()) take(lease, gate->second.end(ticket), calls);
   }
   for (const auto& call : calls) call();
 }

@@ -16,18 +16,28 @@ std::optional<FenceError> LeaseGate::refusal(const TermStamp& stamp) const {
   return refused;
 }
 
-bool LeaseGate::isDurable(const TermStamp& stamp) const {
-  return durable_ && durable_->token == stamp.token && (stamp.holder.empty() || !durable_->holder.empty());
+bool LeaseGate::isSeen(const TermStamp& stamp) const {
+  return seen_ && seen_->token == stamp.token && (stamp.holder.empty() || !seen_->holder.empty());
 }
 
+/// No request of another term is under way.
+bool LeaseGate::isAlone(FencingToken token) const { return underWay_.empty() || underWayToken_ == token; }
+
 bool LeaseGate::open(const TermStamp& stamp) const {
-  return isDurable(stamp) && (underWay_.empty() || underWayToken_ == stamp.token);
+  return isSeen(stamp) && passed_ == stamp.token && isAlone(stamp.token);
+}
+
+/// Asks for the marks that the highest term lacks on the disk, if they may be written now.
+void LeaseGate::mark(Effects& effects) const {
+  const bool mayPass = isAlone(highest_->token) && passed_ != highest_->token;
+  if (isSeen(*highest_) && !mayPass) return;
+  effects.store = TermMarks{*highest_, mayPass ? std::optional{highest_->token} : std::nullopt};
 }
 
 void LeaseGate::raise(const TermStamp& stamp, Effects& effects) {
   const bool later = !highest_ || highest_->token < stamp.token;
   highest_ = stamp;
-  effects.store = stamp;
+  mark(effects);
   if (!later) return;
   // Requests that wait for an earlier term to become durable have been overtaken before they could pass.
   for (auto at = waiting_.begin(); at != waiting_.end();) {
@@ -64,7 +74,7 @@ LeaseGate::Effects LeaseGate::arrive(Ticket ticket, const TermStamp& stamp) {
   }
   waiting_.push_back({ticket, stamp});
   // A write to the disk that failed before is tried again by the next request.
-  if (!effects.store && !isDurable(stamp)) effects.store = highest_;
+  if (!effects.store) mark(effects);
   let(effects);
   return effects;
 }
@@ -83,19 +93,21 @@ void LeaseGate::let(Effects& effects) {
   waiting_ = std::move(left);
 }
 
-LeaseGate::Effects LeaseGate::stored(const TermStamp& stamp) {
+LeaseGate::Effects LeaseGate::stored(const TermMarks& marks) {
   Effects effects;
-  const bool news =
-      !durable_ || durable_->token < stamp.token || (durable_->token == stamp.token && durable_->holder.empty());
-  if (news) durable_ = stamp;
+  const TermStamp& stamp = marks.seen;
+  const bool news = !seen_ || seen_->token < stamp.token || (seen_->token == stamp.token && seen_->holder.empty());
+  if (news) seen_ = stamp;
+  if (marks.passed) passed_ = std::max(passed_, *marks.passed);
+  if (!waiting_.empty()) mark(effects);  // what was under way may have ended during the write
   let(effects);
   return effects;
 }
 
-LeaseGate::Effects LeaseGate::notStored(const TermStamp& stamp, const FenceError& why) {
+LeaseGate::Effects LeaseGate::notStored(const TermMarks& marks, const FenceError& why) {
   Effects effects;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    const bool concerned = at->stamp.token <= stamp.token && !open(at->stamp);
+    const bool concerned = at->stamp.token <= marks.seen.token && !open(at->stamp);
     if (concerned) effects.refused.push_back({at->ticket, why});
     at = concerned ? waiting_.erase(at) : at + 1;
   }
@@ -105,7 +117,9 @@ LeaseGate::Effects LeaseGate::notStored(const TermStamp& stamp, const FenceError
 LeaseGate::Effects LeaseGate::end(Ticket ticket) {
   Effects effects;
   underWay_.erase(ticket);
-  if (underWay_.empty()) let(effects);
+  if (!underWay_.empty()) return effects;
+  if (!waiting_.empty()) mark(effects);
+  let(effects);
   return effects;
 }
 
@@ -116,9 +130,11 @@ LeaseGate::Effects LeaseGate::leave(Ticket ticket) {
   return {};
 }
 
-void LeaseGate::suppose(Ticket ticket) {
-  if (!durable_) return;
-  underWayToken_ = durable_->token;
+void LeaseGate::suppose(Ticket ticket, FencingToken passed) {
+  // A mark above what was seen (the memory was corrected by hand) is no reason to let that term pass without a new
+  // mark.
+  if (seen_ && passed <= seen_->token) passed_ = passed;
+  underWayToken_ = passed;
   underWay_.insert(ticket);
 }
 

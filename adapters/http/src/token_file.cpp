@@ -11,6 +11,7 @@
 #include <tenure/lockcore/clock.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
+#include "lockcore/runtime/shared_file.hpp"
 #include "lockcore/sqlite/statement.hpp"
 
 namespace tenure::http_fence {
@@ -32,11 +33,24 @@ WHEN NEW.token < OLD.token
 BEGIN
   SELECT RAISE(ABORT, 'tenure: the token of a fence only rises');
 END;
+CREATE TABLE IF NOT EXISTS tenure_fence_passed(
+  lease TEXT NOT NULL PRIMARY KEY,
+  token INTEGER NOT NULL CHECK(token BETWEEN 0 AND 9007199254740991)  -- of this term only, requests may be under way;
+                                                                      -- 0: of any term
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tenure_fence_state(
   id    INTEGER NOT NULL PRIMARY KEY CHECK(id = 1),
-  clean INTEGER NOT NULL  -- 1: whoever had the file last left no request under way
+  clean INTEGER NOT NULL  -- 1: whoever had the file last left no request under way; 2: what may be is marked above;
+                          -- 0: of an older release, which made no marks
 ) STRICT;
 )sql";
+
+constexpr SharedFileRisks risks{
+    .switched = "each of the two files could be the memory of a fence",
+    .mounted = "a fence there would not see a journal that is left here, and could forget a token",
+    .linked = "SQLite keeps a separate journal for each",
+    .remote = "neither SQLite nor file locks can be relied on between machines; put the file on a local disk",
+};
 
 /// What is wrong with it shows at its first step.
 Statement prepare(sqlite3* database, const char* sql) {
@@ -55,9 +69,9 @@ StoreResult<std::unique_ptr<TokenFile>> TokenFile::open(const std::string& path)
 }
 
 std::optional<StoreError> TokenFile::lock() {
-  lockFile_ = UniqueFd{::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
   const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name_ + why}; };
-  if (!lockFile_ && errno == ELOOP) return refused(" is a symbolic link; give the path of the file itself");
+  if (const std::string fault = sharedFileFault(path_, risks); !fault.empty()) return refused(": " + fault);
+  lockFile_ = UniqueFd{::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
   if (!lockFile_) return refused(" cannot be opened: " + std::error_code{errno, std::generic_category()}.message());
   if (flock(lockFile_.get(), LOCK_EX | LOCK_NB) != 0) {
     return refused(errno == EWOULDBLOCK
@@ -67,19 +81,18 @@ std::optional<StoreError> TokenFile::lock() {
   return identityTrouble();
 }
 
+std::optional<StoreError> TokenFile::replacedTrouble() const {
+  const auto named = identityOf(AT_FDCWD, path_);
+  if (named && named == identityOf(lockFile_.get())) return std::nullopt;
+  return StoreError{ErrorClass::misconfigured,
+                    name_ + " was removed or replaced; put it back, and start the fence again"};
+}
+
 std::optional<StoreError> TokenFile::identityTrouble() const {
-  const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name_ + why}; };
-  struct stat locked {};
-  struct stat named {};
-  if (fstat(lockFile_.get(), &locked) != 0 || lstat(path_.c_str(), &named) != 0 || locked.st_dev != named.st_dev ||
-      locked.st_ino != named.st_ino) {
-    return refused(" was removed or replaced; put it back, and start the fence again");
-  }
-  if (!S_ISREG(locked.st_mode)) return refused(" is not a regular file");
-  if (locked.st_nlink != 1) {
-    return refused(" has " + std::to_string(locked.st_nlink) + " names (hard links); remove the others");
-  }
-  return std::nullopt;
+  if (auto replaced = replacedTrouble()) return replaced;
+  const std::string fault = sharedFileFault(path_, risks);
+  if (fault.empty()) return std::nullopt;
+  return StoreError{ErrorClass::misconfigured, name_ + ": " + fault};
 }
 
 std::optional<StoreError> TokenFile::openDatabase() {
@@ -97,14 +110,31 @@ std::optional<StoreError> TokenFile::openDatabase() {
 }
 
 StoreResult<TokenFile::Content> TokenFile::takeOver() const {
+  auto content = takeOverAll();
+  if (content.has_error()) (void)exec("ROLLBACK");  // only now: it replaces SQLite's message by its own
+  return content;
+}
+
+StoreResult<TokenFile::Content> TokenFile::takeOverAll() const {
+  const auto failed = [this] { return trouble(ErrorClass::misconfigured, "marking it as in use"); };
+  if (!exec("BEGIN IMMEDIATE")) return failed();
   auto tokens = readTokens();
   if (tokens.has_error()) return tokens.error();
-  const StoreResult<bool> mark = readMark();
-  if (mark.has_error()) return mark.error();
-  if (!exec("INSERT INTO tenure_fence_state VALUES(1, 0) ON CONFLICT DO UPDATE SET clean = 0")) {
-    return trouble(ErrorClass::misconfigured, "marking it as in use");
+  const StoreResult<Use> use = readUse();
+  if (use.has_error()) return use.error();
+  if (*use != Use::withMarks && !exec("DELETE FROM tenure_fence_passed")) return failed();
+  // Stays until the wait is over and a term has passed, so that a kill during the wait changes nothing.
+  const bool mayBeAny = *use == Use::withoutMarks;
+  if (mayBeAny && !exec("INSERT INTO tenure_fence_passed SELECT lease, 0 FROM tenure_fence_guard WHERE token <> 0")) {
+    return failed();
   }
-  return Content{.highest = *std::move(tokens), .wasClosedCleanly = *mark};
+  auto passed = readPassed();
+  if (passed.has_error()) return passed.error();
+  const bool isTaken =
+      exec("INSERT INTO tenure_fence_state(id, clean) VALUES(1, 2) ON CONFLICT DO UPDATE SET clean = 2") &&
+      exec("COMMIT");
+  if (!isTaken) return failed();
+  return Content{.highest = *std::move(tokens), .passed = *std::move(passed)};
 }
 
 StoreResult<TokenFile::Stamps> TokenFile::readTokens() const {
@@ -121,16 +151,30 @@ StoreResult<TokenFile::Stamps> TokenFile::readTokens() const {
   return highest;
 }
 
-StoreResult<bool> TokenFile::readMark() const {
-  Statement state = prepare(database_.get(), "SELECT clean FROM tenure_fence_state");
-  const int code = state.step();
-  if (code == SQLITE_DONE) return true;  // a new file: nothing can have been left under way
-  if (code != SQLITE_ROW) return trouble(ErrorClass::misconfigured, "reading it");
-  return state.integer(0) == 1;
+/// A token that is none (damage, a repair by hand) proves nothing, so it is read as 0.
+StoreResult<TokenFile::Passed> TokenFile::readPassed() const {
+  Passed passed;
+  Statement rows = prepare(database_.get(), "SELECT lease, token FROM tenure_fence_passed");
+  int code = rows.step();
+  for (; code == SQLITE_ROW; code = rows.step()) {
+    passed[rows.bytes(0)] = parseFencingToken(rows.bytes(1)).value_or(FencingToken{});
+  }
+  if (code != SQLITE_DONE) return trouble(ErrorClass::misconfigured, "reading it");
+  return passed;
 }
 
-std::optional<StoreError> TokenFile::raise(const Stamps& stamps) const {
-  const Outcome outcome = raiseAll(stamps);
+StoreResult<TokenFile::Use> TokenFile::readUse() const {
+  Statement state = prepare(database_.get(), "SELECT clean FROM tenure_fence_state");
+  const int code = state.step();
+  if (code == SQLITE_DONE) return Use::withoutMarks;  // a new file, or one whose row somebody has removed
+  if (code != SQLITE_ROW) return trouble(ErrorClass::misconfigured, "reading it");
+  const std::int64_t stored = state.integer(0);
+  if (stored == static_cast<int>(Use::closed)) return Use::closed;
+  return stored == static_cast<int>(Use::withMarks) ? Use::withMarks : Use::withoutMarks;
+}
+
+std::optional<StoreError> TokenFile::raise(const Marks& marks) const {
+  const Outcome outcome = raiseAll(marks);
   // The file's identity comes first. If the file was moved, that is why a write failed; and a write that succeeded is
   // not in the file that the next fence will find.
   std::optional<StoreError> error = identityTrouble();
@@ -146,12 +190,22 @@ std::optional<StoreError> TokenFile::raise(const Stamps& stamps) const {
 }
 
 /// In one transaction, which stays open after anything but `done`.
-TokenFile::Outcome TokenFile::raiseAll(const Stamps& stamps) const {
+TokenFile::Outcome TokenFile::raiseAll(const Marks& marks) const {
   if (!exec("BEGIN IMMEDIATE")) return Outcome::failed;
-  for (const auto& [lease, stamp] : stamps) {
-    if (const Outcome outcome = raiseOne(stamp); outcome != Outcome::done) return outcome;
+  for (const auto& [lease, one] : marks) {
+    if (const Outcome outcome = raiseOne(one.seen); outcome != Outcome::done) return outcome;
+    if (!markPassed(one)) return Outcome::failed;
   }
   return exec("COMMIT") ? Outcome::done : Outcome::failed;
+}
+
+bool TokenFile::markPassed(const TermMarks& marks) const {
+  if (!marks.passed) return true;
+  Statement row = prepare(database_.get(),
+                          "INSERT INTO tenure_fence_passed(lease, token) VALUES(?1, ?2) "
+                          "ON CONFLICT(lease) DO UPDATE SET token = excluded.token");
+  row.bind(1, marks.seen.lease).bind(2, static_cast<std::int64_t>(marks.passed->value()));
+  return row.step() == SQLITE_DONE;
 }
 
 TokenFile::Outcome TokenFile::raiseOne(const TermStamp& stamp) const {

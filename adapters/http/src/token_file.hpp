@@ -12,6 +12,7 @@
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/runtime/unique_fd.hpp"
+#include "term_marks.hpp"
 
 namespace tenure::http_fence {
 
@@ -20,24 +21,41 @@ namespace tenure::http_fence {
 /// keeps a journal for each name. For one thread at a time.
 class TokenFile {
  public:
-  using Stamps = std::map<std::string, TermStamp>;  ///< the key is the lease
+  using Stamps = std::map<std::string, TermStamp>;     ///< the key is the lease
+  using Passed = std::map<std::string, FencingToken>;  ///< the same
+  using Marks = std::map<std::string, TermMarks>;      ///< the same
 
   struct Content {
     Stamps highest{};
-    bool wasClosedCleanly{false};  ///< the last process that used the file ended with close(true)
+    Passed passed{};  ///< of these leases requests may be under way, of this term only; token 0: of any term
   };
 
   /// Locks the file, and opens or creates the database. The content is not looked at: it may be damaged.
   [[nodiscard]] static StoreResult<std::unique_ptr<TokenFile>> open(const std::string& path);
 
   /// For a fence, before its first raise(): reads all, and marks the file as in use until close(true). Refused if a
-  /// stored token is none.
+  /// stored token is none. What proves that no request of the process before is under way, so that nobody waits:
+  ///
+  /// | in the file                                   | may be under way                | why
+  /// | no token                                      | nothing                         | its first request comes after
+  /// it | closed with close(true)                       | nothing                         | all had ended, and none
+  /// passed after | in use, the lease has no mark                 | nothing of this lease           | a mark comes
+  /// before the first pass | in use, the mark is the highest token         | requests of this term           | a mark
+  /// comes after all others' ends | in use, the mark is lower                     | requests of the mark's term     |
+  /// the same; the later term never passed | in use by a release that knew no marks        | requests of any term |
+  /// nothing proves anything
+  ///
+  /// A release without marks writes "in use" in another way (0), so that it cannot leave marks that are not true: a
+  /// file may go from one release to the other and back.
   [[nodiscard]] StoreResult<Content> takeOver() const;
 
-  /// Writes these tokens, none of which may be lower than the stored one, to the disk (synchronous = EXTRA). All or
+  /// Writes these marks, whose tokens may not be lower than the stored ones, to the disk (synchronous = EXTRA). All or
   /// none: they are one transaction. So the error of one of them, such as a later token in the file, is the answer for
   /// all, and nothing is written.
-  [[nodiscard]] std::optional<StoreError> raise(const Stamps& stamps) const;
+  [[nodiscard]] std::optional<StoreError> raise(const Marks& marks) const;
+
+  /// If the path does not name the locked file any more: another fence may have the one that it names. From any thread.
+  [[nodiscard]] std::optional<StoreError> replacedTrouble() const;
 
   /// Closes the database; the file stays locked. `clean`: no request is under way any more.
   void close(bool clean);
@@ -57,14 +75,23 @@ class TokenFile {
     laterThere,  ///< the file remembers a later token, which another program wrote; the whole transaction is given up
   };
 
+  /// How the file was left; the numbers are stored.
+  enum class Use {
+    withoutMarks = 0,  ///< in use by a release that writes no marks
+    closed = 1,        ///< no request was under way
+    withMarks = 2,     ///< in use
+  };
+
   explicit TokenFile(const std::string& path) : path_{path}, name_{"the fence's memory " + path} {}
   [[nodiscard]] std::optional<StoreError> lock();
-  /// Checks whether the path still names the locked file, and whether that is its only name.
   [[nodiscard]] std::optional<StoreError> identityTrouble() const;
   [[nodiscard]] std::optional<StoreError> openDatabase();
   [[nodiscard]] StoreResult<Stamps> readTokens() const;
-  [[nodiscard]] StoreResult<bool> readMark() const;
-  [[nodiscard]] Outcome raiseAll(const Stamps& stamps) const;
+  [[nodiscard]] StoreResult<Passed> readPassed() const;
+  [[nodiscard]] StoreResult<Use> readUse() const;
+  [[nodiscard]] StoreResult<Content> takeOverAll() const;
+  [[nodiscard]] Outcome raiseAll(const Marks& marks) const;
+  [[nodiscard]] bool markPassed(const TermMarks& marks) const;
   [[nodiscard]] Outcome raiseOne(const TermStamp& stamp) const;
   [[nodiscard]] bool exec(const char* sql) const;
   /// What SQLite says about its last call, so it has to be asked for before the next call.

@@ -1,5 +1,6 @@
 #include "token_memory.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "lockcore/runtime/thread.hpp"
@@ -25,10 +26,13 @@ void TokenMemory::start(OnWritten onWritten, std::chrono::milliseconds wait, std
   thread_ = detail::startThread("tenure-fence", [this] { run(); });
 }
 
-void TokenMemory::remember(const TermStamp& stamp) {
+void TokenMemory::remember(const TermMarks& marks) {
   const std::lock_guard lock{mutex_};
-  TermStamp& pending = pending_[stamp.lease];
-  if (pending.token <= stamp.token) pending = stamp;
+  const auto [at, isNew] = pending_.try_emplace(marks.seen.lease, marks);
+  TermMarks& pending = at->second;
+  if (!isNew && pending.seen.token <= marks.seen.token) pending.seen = marks.seen;
+  // An earlier wish to mark stays true: no request of another term has passed since.
+  if (!isNew) pending.passed = std::max(pending.passed, marks.passed);
   changed_.notify_one();
 }
 
@@ -47,9 +51,9 @@ void TokenMemory::run() {
       continue;
     }
     if (!pending_.empty()) {
-      const auto stamps = std::exchange(pending_, {});
+      const auto marks = std::exchange(pending_, {});
       lock.unlock();
-      write(stamps);
+      write(marks);
       lock.lock();
       continue;
     }
@@ -62,10 +66,10 @@ void TokenMemory::run() {
   }
 }
 
-void TokenMemory::write(const TokenFile::Stamps& stamps) {
-  const std::optional<StoreError> trouble = file_->raise(stamps);
+void TokenMemory::write(const TokenFile::Marks& marks) {
+  const std::optional<StoreError> trouble = file_->raise(marks);
   const auto error = trouble ? std::optional{fenceTrouble(*trouble)} : std::nullopt;
-  for (const auto& [lease, stamp] : stamps) onWritten_(stamp, error);
+  for (const auto& [lease, mark] : marks) onWritten_(mark, error);
 }
 
 void TokenMemory::close(bool clean) {

@@ -18,13 +18,13 @@
 
 namespace tenure::http_fence {
 
-/// The thread ("tenure-fence") writes one transaction after another. Stamps that come while one is under way go into
+/// The thread ("tenure-fence") writes one transaction after another. Marks that come while one is under way go into
 /// the next one, and of each lease only the highest. The thread also keeps the time that a fence waits after a crash.
 class TokenMemory {
  public:
-  /// Called on the thread for each stamp of a transaction. Without `error` the stamp is on the disk. With one, nothing
-  /// of the transaction is, and all of its stamps get the same error.
-  using OnWritten = std::function<void(const TermStamp& stamp, const std::optional<FenceError>& error)>;
+  /// Called on the thread for each lease of a transaction. Without `error` its marks are on the disk. With one, nothing
+  /// of the transaction is, and all of its leases get the same error.
+  using OnWritten = std::function<void(const TermMarks& marks, const std::optional<FenceError>& error)>;
 
   /// Opens or creates the file, and reads it.
   [[nodiscard]] static StoreResult<std::unique_ptr<TokenMemory>> open(const std::string& path);
@@ -35,17 +35,19 @@ class TokenMemory {
 
   /// What the file held when it was opened.
   [[nodiscard]] const TokenFile::Content& found() const noexcept { return found_; }
+  /// As TokenFile::replacedTrouble().
+  [[nodiscard]] std::optional<StoreError> replacedTrouble() const { return file_->replacedTrouble(); }
 
   /// Starts the thread. `onWaitOver` is called on it once, when at least the time `wait` has really passed.
   void start(OnWritten onWritten, std::chrono::milliseconds wait, std::function<void()> onWaitOver);
-  /// Has the stamp written soon; onWritten tells the end of it.
-  void remember(const TermStamp& stamp);
+  /// Has the marks written soon; onWritten tells the end of it.
+  void remember(const TermMarks& marks);
   /// Ends the thread after everything given to remember() is written. `clean`: no request is under way any more.
   void close(bool clean);
 
  private:
   void run();
-  void write(const TokenFile::Stamps& stamps);
+  void write(const TokenFile::Marks& marks);
 
   const std::unique_ptr<TokenFile> file_;
   const TokenFile::Content found_;
@@ -57,7 +59,7 @@ class TokenMemory {
 
   std::mutex mutex_{};
   std::condition_variable changed_{};
-  TokenFile::Stamps pending_{};
+  TokenFile::Marks pending_{};
   bool closing_{false};
   std::thread thread_{};
 };

@@ -164,6 +164,78 @@ TEST_F(FenceProxyEnds, aCutIsAReset) {
   EXPECT_EQ(end.get_future().get(), boost::asio::error::connection_reset);
 }
 
+/// The kernel closes the sockets of a killed process. Without the reset it would go on sending what it still has.
+TEST_F(FenceProxyEnds, aKillIsAResetToo) {
+  std::promise<void> reads;
+  std::promise<boost::system::error_code> end;
+  RawService service{[&](RawService&, tcp::socket& socket, const std::string&) {
+    boost::system::error_code ended;
+    std::array<char, 4096> piece;
+    reads.set_value();
+    while (!ended) (void)socket.read_some(boost::asio::buffer(piece), ended);
+    end.set_value(ended);
+  }};
+  start(service);
+  HttpConnection client{proxy_->port()};
+  ASSERT_TRUE(client.sendRaw(write(1)));
+  reads.get_future().wait();
+  (void)proxy_->end(SIGKILL);
+  EXPECT_EQ(end.get_future().get(), boost::asio::error::connection_reset);
+}
+
+TEST_F(FenceProxyEnds, aConnectionThatIsKeptIsClosedAndNotReset) {
+  std::promise<boost::system::error_code> end;
+  RawService service{[&](RawService&, tcp::socket& socket, const std::string&) {
+    boost::system::error_code ended;
+    std::array<char, 4096> piece;
+    (void)RawService::send(socket, okAnswer);
+    while (!ended) (void)socket.read_some(boost::asio::buffer(piece), ended);
+    end.set_value(ended);
+  }};
+  start(service);
+  HttpConnection client{proxy_->port()};
+  ASSERT_TRUE(client.sendRaw(write(1)));
+  ASSERT_TRUE(client.read());
+  EXPECT_EQ(proxy_->end(SIGTERM), 0);
+  EXPECT_EQ(end.get_future().get(), boost::asio::error::eof);
+}
+
+/// The proxy is killed when the later term is on the disk and the earlier request has not ended.
+TEST_F(FenceProxyEnds, theNextProxyLetsATermWaitThatWasSeenAndHadNotPassed) {
+  std::mutex mutex;
+  std::vector<std::string> events;
+  const auto note = [&](const std::string& event) {
+    const std::lock_guard lock{mutex};
+    events.push_back(event);
+  };
+  std::promise<void> begun;
+  RawService service{[&](RawService&, tcp::socket& socket, const std::string& header) {
+    if (contains(header, "billing=1")) {
+      note("1 begins");
+      begun.set_value();
+      std::this_thread::sleep_for(1s);  // lint-allow(sleep): what the service needs, whatever becomes of the proxy
+      return note("1 ends");
+    }
+    note("2 begins");
+    (void)RawService::send(socket, okAnswer);
+  }};
+  start(service, {"--drain-timeout", "3s"});
+  HttpConnection older{proxy_->port()};
+  ASSERT_TRUE(older.sendRaw(write(1)));
+  begun.get_future().wait();
+  HttpConnection newer{proxy_->port()};
+  ASSERT_TRUE(newer.sendRaw(write(2)));
+  while (stored("SELECT token FROM tenure_fence_guard") != 2) {
+  }
+  (void)proxy_->end(SIGKILL);
+  start(service, {"--drain-timeout", "3s"});
+  HttpConnection again{proxy_->port()};
+  ASSERT_TRUE(again.sendRaw(write(2)));
+  EXPECT_EQ(again.read()->result_int(), 200U);
+  const std::lock_guard lock{mutex};
+  EXPECT_EQ(events, (std::vector<std::string>{"1 begins", "1 ends", "2 begins"}));
+}
+
 TEST_F(FenceProxyEnds, aStreamThatNeedsNoTokenMakesNoStopUnclean) {
   std::promise<void> gone;
   RawService service{streamUntilGone(gone)};

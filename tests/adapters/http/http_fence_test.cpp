@@ -1,6 +1,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -10,6 +12,7 @@
 #include <tenure/adapters/http_fence.hpp>
 
 #include "adapters/test_database.hpp"
+#include "support/own_mounts.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {
@@ -58,14 +61,31 @@ class HttpFenceTest : public testing::Test {
  protected:
   [[nodiscard]] std::unique_ptr<HttpFence> open() const { return HttpFence::open(options_).value(); }
   /// Like a process that is killed: the pass of the request still exists when the fence is destroyed.
-  void leaveARequestUnderWay() const {
+  void leaveARequestUnderWay(const std::function<void(HttpFence&)>& before = {}) const {
     HttpVerdict underWay;
     const auto fence = open();
     Asked asked{*fence, post("billing=5")};
     EXPECT_TRUE(asked.passes());
     underWay = std::move(asked.verdict());
+    if (before) before(*fence);
     fence->close();
   }
+  /// The same, while a request of term 6 waits, whose token is on the disk.
+  void leaveALaterTermWaiting() const {
+    leaveARequestUnderWay([this](HttpFence& fence) {
+      Asked later{fence, post("billing=6")};
+      waitForToken(6);
+      EXPECT_FALSE(later.answered());
+      fence.close();  // this answers it
+    });
+  }
+  void waitForToken(int token) const {
+    const test::TestDatabase memory{options_.memory};
+    memory.waitForLocks(30s);
+    while (memory.number("SELECT token FROM tenure_fence_guard WHERE lease = 'billing'") != token) {
+    }
+  }
+  void change(const std::string& sql) const { test::TestDatabase{options_.memory}.exec(sql); }
   static FencedRequest post(std::string_view header) { return {"POST", "/ledger", 1, header}; }
 
   const test::TempDir directory_;
@@ -160,10 +180,7 @@ TEST_F(HttpFenceTest, aLaterTermWaitsForTheRequestsUnderWay) {
   Asked newer{*fence, post("billing=6")};
   EXPECT_EQ(told, 1);
   EXPECT_EQ(Asked(*fence, post("billing=5")).status(), 409);
-  const test::TestDatabase memory{options_.memory};
-  memory.waitForLocks(30s);
-  while (memory.number("SELECT token FROM tenure_fence_guard") != 6) {
-  }
+  waitForToken(6);
   EXPECT_FALSE(newer.answered());
   older.end();
   EXPECT_TRUE(newer.passes());
@@ -180,6 +197,156 @@ TEST_F(HttpFenceTest, afterACrashALaterTermWaitsForWhatMayBeUnderWay) {
   EXPECT_TRUE(Asked(*fence, post("billing=6")).passes());
   EXPECT_GE(std::chrono::steady_clock::now() - start, 299ms);
   fence->close();
+}
+
+/// Its token is on the disk, and the request of the term before was under way when the process was killed.
+TEST_F(HttpFenceTest, afterACrashATermThatHadNotPassedYetWaitsToo) {
+  leaveALaterTermWaiting();
+  options_.afterCrash = 300ms;
+  const auto start = std::chrono::steady_clock::now();
+  const auto fence = open();
+  EXPECT_EQ(Asked(*fence, post("billing=5")).status(), 409) << "what was seen is not forgotten";
+  EXPECT_TRUE(Asked(*fence, post("billing=6")).passes());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 299ms);
+  fence->close();
+}
+
+TEST_F(HttpFenceTest, aSecondCrashDuringTheWaitBeginsItAnew) {
+  leaveALaterTermWaiting();
+  options_.afterCrash = 1h;
+  for (int crash = 0; crash < 3; ++crash) {
+    const auto fence = open();
+    Asked waiting{*fence, post("billing=" + std::to_string(6 + crash))};
+    waitForToken(6 + crash);
+    EXPECT_FALSE(waiting.answered());
+    fence->close();  // the wait is not over, so the memory is left as by a kill
+  }
+}
+
+TEST_F(HttpFenceTest, afterACrashALeaseOnWhichNothingHadPassedDoesNotWait) {
+  leaveARequestUnderWay();
+  options_.afterCrash = 1h;
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post(R"(*=7;lease="Other/1")")).passes());
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes()) << "nor does the term whose requests may be under way";
+}
+
+TEST_F(HttpFenceTest, aLeaseThatTheNextFenceDoesNotHaveIsWaitedForAllTheSame) {
+  leaveARequestUnderWay();
+  options_.afterCrash = 1h;
+  HttpFenceOptions other = options_;
+  other.leases = {"Other/1"};
+  HttpFence::open(other).value()->close();
+  const auto fence = open();
+  Asked waiting{*fence, post("billing=6")};
+  EXPECT_FALSE(waiting.answered());
+  fence->close();
+}
+
+/// It made no marks, so its requests may be of any term up to the highest.
+TEST_F(HttpFenceTest, aMemoryThatAnOlderReleaseHadInUseLetsEachTermWait) {
+  leaveARequestUnderWay();
+  change("DROP TABLE tenure_fence_passed");
+  change("UPDATE tenure_fence_state SET clean = 0");
+  options_.afterCrash = 300ms;
+  const auto start = std::chrono::steady_clock::now();
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 299ms);
+}
+
+TEST_F(HttpFenceTest, aMemoryThatAnOlderReleaseHasClosedLetsNobodyWait) {
+  leaveARequestUnderWay();
+  change("DROP TABLE tenure_fence_passed");
+  change("UPDATE tenure_fence_state SET clean = 1");
+  options_.afterCrash = 1h;
+  EXPECT_TRUE(Asked(*open(), post("billing=6")).passes());
+}
+
+/// An older release between two of this one: the marks that this one had left say nothing any more.
+TEST_F(HttpFenceTest, marksFromBeforeAnOlderReleaseAreNotBelieved) {
+  leaveARequestUnderWay();
+  change("UPDATE tenure_fence_state SET clean = 0");
+  options_.afterCrash = 1h;
+  const auto fence = open();
+  Asked waiting{*fence, post("billing=5")};
+  EXPECT_FALSE(waiting.answered());
+  fence->close();
+}
+
+TEST_F(HttpFenceTest, aMemoryWhoseStateWasRemovedProvesNothing) {
+  leaveARequestUnderWay();
+  change("DELETE FROM tenure_fence_state");
+  options_.afterCrash = 1h;
+  const auto fence = open();
+  Asked waiting{*fence, post("billing=5")};
+  EXPECT_FALSE(waiting.answered());
+  fence->close();
+}
+
+TEST_F(HttpFenceTest, aMarkThatCannotBeWrittenLetsNobodyPass) {
+  const auto fence = open();
+  Asked older{*fence, post("billing=5")};
+  ASSERT_TRUE(older.passes());
+  Asked newer{*fence, post("billing=6")};
+  waitForToken(6);
+  change("CREATE TRIGGER full BEFORE UPDATE ON tenure_fence_passed BEGIN SELECT RAISE(ABORT, 'disk full'); END");
+  older.end();
+  EXPECT_EQ(newer.status(), 503);
+  EXPECT_NE(newer.refusal().body.find("disk full"), std::string::npos) << newer.refusal().body;
+  EXPECT_EQ(Asked(*fence, post("billing=6")).status(), 503);
+  change("DROP TRIGGER full");
+  EXPECT_TRUE(Asked(*fence, post("billing=6")).passes());
+}
+
+TEST_F(HttpFenceTest, aFenceWhoseMemoryWasReplacedLetsNoTokenPass) {
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+  const std::string aside = directory_.file("aside");
+  std::filesystem::rename(options_.memory, aside);
+  EXPECT_EQ(Asked(*fence, post("billing=5")).status(), 503) << "gone";
+  const auto other = open();
+  EXPECT_TRUE(Asked(*other, post("billing=6")).passes());
+  Asked stale{*fence, post("billing=5")};
+  EXPECT_EQ(stale.status(), 503);
+  EXPECT_NE(stale.refusal().body.find("was removed or replaced"), std::string::npos) << stale.refusal().body;
+}
+
+TEST_F(HttpFenceTest, aMemoryBehindALinkThatCouldBeSwitchedIsRefused) {
+  std::filesystem::create_directory(directory_.file("releases-1"));
+  std::filesystem::create_directory_symlink(directory_.file("releases-1"), directory_.file("current"));
+  options_.memory = directory_.file("current") + "/fence.db";
+  const auto refused = HttpFence::open(options_);
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_NE(refused.error().message.find("Give the path itself: " + directory_.file("releases-1") + "/fence.db"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.file("releases-1"))) << "before anything is made";
+}
+
+/// Its journal would be left beside another name.
+TEST_F(HttpFenceTest, aMemoryThatIsMountedAloneIsRefused) {
+  if (!test::mayHaveMounts(directory_)) GTEST_SKIP() << "only root may";  // lint-allow(skipped-test): says so
+  open()->close();
+  std::filesystem::create_directory(directory_.file("there"));
+  const std::string there = directory_.file("there") + "/fence.db";
+  std::ofstream{there};
+  const std::string said = test::inOwnMounts(directory_, [&](std::ostream& say) {
+    if (!test::bindMount(options_.memory, there)) say << "not bound";
+    HttpFenceOptions mounted = options_;
+    mounted.memory = there;
+    const auto refused = HttpFence::open(mounted);
+    say << (refused.has_error() ? refused.error().message : "opened");
+  });
+  EXPECT_NE(said.find(there + " is a mount of its own"), std::string::npos) << said;
+}
+
+/// As systemd makes it for a service with DynamicUser.
+TEST_F(HttpFenceTest, aMemoryInAStateDirectoryOfSystemdIsUsed) {
+  std::filesystem::create_directories(directory_.file("private/tenure"));
+  std::filesystem::create_directory_symlink("private/tenure", directory_.file("tenure"));
+  options_.memory = directory_.file("tenure") + "/fence.db";
+  EXPECT_TRUE(Asked(*open(), post("billing=5")).passes());
 }
 
 TEST_F(HttpFenceTest, afterACleanEndNobodyWaits) {

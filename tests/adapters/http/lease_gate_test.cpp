@@ -13,6 +13,13 @@ TermStamp stamp(std::uint64_t token, std::string holder = "a#1") {
   return {"billing", FencingToken{token}, std::move(holder)};
 }
 
+/// What one write makes where nothing is to be waited for.
+TermMarks both(const TermStamp& of) { return {of, of.token}; }
+/// Only that the term was seen.
+TermMarks seenOnly(const TermStamp& of) { return {of, std::nullopt}; }
+/// Has the term stored, and its requests passed.
+void know(LeaseGate& gate, const TermStamp& of) { (void)gate.stored(both(of)); }
+
 const FenceError diskFull = fenceTrouble({ErrorClass::transient, "disk full"});
 
 TEST(LeaseGate, theFirstRequestOfATermPassesWhenItsTokenIsDurable) {
@@ -20,8 +27,8 @@ TEST(LeaseGate, theFirstRequestOfATermPassesWhenItsTokenIsDurable) {
   const auto arrived = gate.arrive(1, stamp(5));
   EXPECT_TRUE(arrived.passed.empty());
   ASSERT_TRUE(arrived.store);
-  EXPECT_EQ(*arrived.store, stamp(5));
-  EXPECT_EQ(gate.stored(stamp(5)).passed, std::vector<Ticket>{1});
+  EXPECT_EQ(*arrived.store, both(stamp(5))) << "one write, because there is nothing to wait for";
+  EXPECT_EQ(gate.stored(both(stamp(5))).passed, std::vector<Ticket>{1});
   const auto next = gate.arrive(2, stamp(5));
   EXPECT_EQ(next.passed, std::vector<Ticket>{2}) << "side by side, and without a write";
   EXPECT_FALSE(next.store);
@@ -37,6 +44,7 @@ TEST(LeaseGate, aStaleRequestIsRefusedWithBothTokens) {
 
 TEST(LeaseGate, theSameTokenOfAnotherHolderIsRefused) {
   LeaseGate gate{stamp(5), 10};
+  know(gate, stamp(5));
   EXPECT_NE(gate.arrive(1, stamp(5, "b#2")).refused.at(0).error.foreign(), nullptr);
   EXPECT_NE(gate.arrive(2, stamp(5, "")).refused.at(0).error.foreign(), nullptr) << "nobody is not the holder";
   EXPECT_EQ(gate.arrive(3, stamp(5)).passed, std::vector<Ticket>{3});
@@ -44,25 +52,58 @@ TEST(LeaseGate, theSameTokenOfAnotherHolderIsRefused) {
 
 TEST(LeaseGate, aHolderThatIsNamedLateIsRemembered) {
   LeaseGate gate{stamp(5, ""), 10};
+  know(gate, stamp(5, ""));
   EXPECT_EQ(gate.arrive(1, stamp(5, "")).passed, std::vector<Ticket>{1});
-  EXPECT_EQ(gate.arrive(2, stamp(5)).store, stamp(5));
-  EXPECT_EQ(gate.stored(stamp(5)).passed, std::vector<Ticket>{2});
+  EXPECT_EQ(gate.arrive(2, stamp(5)).store, seenOnly(stamp(5)));
+  EXPECT_EQ(gate.stored(seenOnly(stamp(5))).passed, std::vector<Ticket>{2});
   EXPECT_NE(gate.arrive(3, stamp(5, "b#2")).refused.at(0).error.foreign(), nullptr);
 }
 
 TEST(LeaseGate, aLaterTermWaitsForTheRequestsUnderWayAndTellsThem) {
   LeaseGate gate{stamp(5), 10};
+  know(gate, stamp(5));
   (void)gate.arrive(1, stamp(5));
   (void)gate.arrive(2, stamp(5));
-  EXPECT_EQ(gate.arrive(3, stamp(6)).overtaken, (std::set<Ticket>{1, 2}));
-  EXPECT_TRUE(gate.stored(stamp(6)).passed.empty());
+  const auto later = gate.arrive(3, stamp(6));
+  EXPECT_EQ(later.overtaken, (std::set<Ticket>{1, 2}));
+  EXPECT_EQ(later.store, seenOnly(stamp(6))) << "a mark that it passed would be a lie";
+  EXPECT_TRUE(gate.stored(*later.store).passed.empty());
   EXPECT_EQ(gate.arrive(4, stamp(5)).refused.size(), 1U) << "from the arrival of the later term on";
-  EXPECT_TRUE(gate.end(1).passed.empty());
-  EXPECT_EQ(gate.end(2).passed, std::vector<Ticket>{3});
+  EXPECT_FALSE(gate.end(1).store);
+  const auto last = gate.end(2);
+  EXPECT_TRUE(last.passed.empty()) << "not before a restart would know it";
+  ASSERT_EQ(last.store, both(stamp(6)));
+  EXPECT_EQ(gate.stored(*last.store).passed, std::vector<Ticket>{3});
+}
+
+TEST(LeaseGate, aLaterTermWhoseEarlierRequestsEndWhileItsTokenIsWrittenIsMarkedNext) {
+  LeaseGate gate{stamp(5), 10};
+  know(gate, stamp(5));
+  (void)gate.arrive(1, stamp(5));
+  (void)gate.arrive(2, stamp(6));
+  EXPECT_EQ(gate.end(1).store, both(stamp(6)));
+  EXPECT_TRUE(gate.stored(seenOnly(stamp(6))).passed.empty());
+  EXPECT_EQ(gate.stored(both(stamp(6))).passed, std::vector<Ticket>{2});
+}
+
+TEST(LeaseGate, aMarkThatCannotBeStoredPassesNobodyAndIsTriedAgain) {
+  LeaseGate gate{stamp(5), 10};
+  know(gate, stamp(5));
+  (void)gate.arrive(1, stamp(5));
+  (void)gate.arrive(2, stamp(6));
+  (void)gate.stored(seenOnly(stamp(6)));
+  const auto ended = gate.end(1);
+  ASSERT_TRUE(ended.store);
+  EXPECT_EQ(gate.notStored(*ended.store, diskFull).refused.at(0).error.message, "disk full");
+  const auto again = gate.arrive(3, stamp(6));
+  EXPECT_TRUE(again.passed.empty());
+  ASSERT_EQ(again.store, both(stamp(6)));
+  EXPECT_EQ(gate.stored(*again.store).passed, std::vector<Ticket>{3});
 }
 
 TEST(LeaseGate, whoWaitsIsRefusedWhenOvertaken) {
   LeaseGate gate{stamp(5), 10};
+  know(gate, stamp(5));
   (void)gate.arrive(1, stamp(5));
   (void)gate.arrive(2, stamp(6));
   const auto effects = gate.arrive(3, stamp(7));
@@ -70,23 +111,24 @@ TEST(LeaseGate, whoWaitsIsRefusedWhenOvertaken) {
   EXPECT_EQ(effects.refused[0].ticket, 2U);
   EXPECT_EQ(*effects.refused[0].error.stale(), (StaleToken{FencingToken{6}, FencingToken{7}}));
   EXPECT_TRUE(gate.end(1).passed.empty()) << "not durable yet";
-  EXPECT_TRUE(gate.stored(stamp(6)).passed.empty());
-  EXPECT_EQ(gate.stored(stamp(7)).passed, std::vector<Ticket>{3});
+  EXPECT_TRUE(gate.stored(seenOnly(stamp(6))).passed.empty());
+  EXPECT_EQ(gate.stored(both(stamp(7))).passed, std::vector<Ticket>{3});
 }
 
 TEST(LeaseGate, aTokenThatCannotBeStoredPassesNobodyAndIsTriedAgain) {
   LeaseGate gate{std::nullopt, 10};
   (void)gate.arrive(1, stamp(5));
-  const auto failed = gate.notStored(stamp(5), diskFull);
+  const auto failed = gate.notStored(both(stamp(5)), diskFull);
   ASSERT_EQ(failed.refused.size(), 1U);
   EXPECT_EQ(failed.refused[0].error.message, "disk full");
   EXPECT_EQ(gate.arrive(2, stamp(4)).refused.size(), 1U) << "never lowered";
-  EXPECT_EQ(gate.arrive(3, stamp(5)).store, stamp(5));
-  EXPECT_EQ(gate.stored(stamp(5)).passed, std::vector<Ticket>{3});
+  EXPECT_EQ(gate.arrive(3, stamp(5)).store, both(stamp(5)));
+  EXPECT_EQ(gate.stored(both(stamp(5))).passed, std::vector<Ticket>{3});
 }
 
 TEST(LeaseGate, onlySoManyWait) {
   LeaseGate gate{stamp(5), 2};
+  know(gate, stamp(5));
   (void)gate.arrive(1, stamp(5));
   (void)gate.arrive(2, stamp(6));
   (void)gate.arrive(3, stamp(6));
@@ -98,12 +140,47 @@ TEST(LeaseGate, onlySoManyWait) {
 
 TEST(LeaseGate, afterACrashALaterTermWaitsAndTheLastOneGoesOn) {
   LeaseGate gate{stamp(5), 10};
-  gate.suppose(1);
+  gate.suppose(1, FencingToken{5});
   EXPECT_EQ(gate.arrive(2, stamp(5)).passed, std::vector<Ticket>{2});
-  (void)gate.arrive(3, stamp(6));
-  EXPECT_TRUE(gate.stored(stamp(6)).passed.empty());
-  EXPECT_TRUE(gate.end(2).passed.empty());
-  EXPECT_EQ(gate.end(1).passed, std::vector<Ticket>{3});
+  EXPECT_EQ(gate.arrive(3, stamp(6)).store, seenOnly(stamp(6)));
+  EXPECT_FALSE(gate.end(2).store);
+  const auto over = gate.end(1);
+  ASSERT_EQ(over.store, both(stamp(6)));
+  EXPECT_EQ(gate.stored(*over.store).passed, std::vector<Ticket>{3});
+}
+
+/// The process was killed between the two marks of term 6: a request of term 5 may be under way.
+TEST(LeaseGate, afterACrashATermThatWasSeenAndNeverPassedWaitsToo) {
+  LeaseGate gate{stamp(6), 10};
+  gate.suppose(1, FencingToken{5});
+  EXPECT_EQ(gate.arrive(2, stamp(5)).refused.size(), 1U) << "its term is over all the same";
+  const auto arrived = gate.arrive(3, stamp(6));
+  EXPECT_TRUE(arrived.passed.empty());
+  EXPECT_FALSE(arrived.store) << "it is known already, and may not be marked";
+  const auto over = gate.end(1);
+  ASSERT_EQ(over.store, both(stamp(6)));
+  EXPECT_EQ(gate.stored(*over.store).passed, std::vector<Ticket>{3});
+}
+
+TEST(LeaseGate, whereNoMarkSaysOfWhichTermTheRequestsAreEachTermWaits) {
+  for (const std::uint64_t token : {5U, 6U}) {
+    LeaseGate gate{stamp(5), 10};
+    gate.suppose(1, FencingToken{});
+    EXPECT_TRUE(gate.arrive(2, stamp(token)).passed.empty());
+    if (token == 6) (void)gate.stored(seenOnly(stamp(6)));
+    const auto over = gate.end(1);
+    ASSERT_EQ(over.store, both(stamp(token)));
+    EXPECT_EQ(gate.stored(*over.store).passed, std::vector<Ticket>{2});
+  }
+}
+
+TEST(LeaseGate, aMarkAboveTheHighestTokenLetsNobodyPass) {
+  LeaseGate gate{stamp(5), 10};  // as after `tenure fence recover`
+  gate.suppose(1, FencingToken{9});
+  EXPECT_TRUE(gate.arrive(2, stamp(5)).passed.empty());
+  const auto over = gate.end(1);
+  ASSERT_EQ(over.store, both(stamp(5)));
+  EXPECT_EQ(gate.stored(*over.store).passed, std::vector<Ticket>{2});
 }
 
 /// Judges any order of events from outside, by what the gate promises.
@@ -125,9 +202,10 @@ class Judge {
   }
   void write(bool good) {
     if (toStore_.empty()) return;
-    const TermStamp next = toStore_.front();
+    const TermMarks next = toStore_.front();
     toStore_.erase(toStore_.begin());
-    if (good) disk_ = std::max(disk_, next.token.value());
+    if (good) disk_ = std::max(disk_, next.seen.token.value());
+    if (good && next.passed) passed_ = next.passed->value();
     take(good ? gate_.stored(next) : gate_.notStored(next, diskFull));
   }
   /// Everything ends and the disk works: nobody may be left waiting.
@@ -142,7 +220,10 @@ class Judge {
 
  private:
   void take(const LeaseGate::Effects& effects) {
-    if (effects.store) toStore_.push_back(*effects.store);
+    if (effects.store) put(*effects.store);
+    if (effects.store && effects.store->passed) {
+      for (const auto& [other, token] : underWay_) ASSERT_EQ(token, effects.store->passed->value()) << "a false mark";
+    }
     for (const auto& refused : effects.refused) ASSERT_EQ(asked_.erase(refused.ticket), 1U) << "answered twice";
     for (const Ticket ticket : effects.passed) {
       const auto asked = asked_.find(ticket);
@@ -151,6 +232,7 @@ class Judge {
       asked_.erase(asked);
       ASSERT_GE(token, highestPassed_) << "an older term after a newer one";
       ASSERT_GE(disk_, token) << "before the disk had it";
+      ASSERT_EQ(passed_, token) << "before the disk had its mark";
       for (const auto& [other, otherToken] : underWay_) ASSERT_EQ(otherToken, token) << "two terms at once";
       highestPassed_ = token;
       underWay_[ticket] = token;
@@ -158,12 +240,19 @@ class Judge {
     }
   }
 
+  /// As TokenMemory does: one write is under way, and what comes meanwhile is one write after it.
+  void put(const TermMarks& marks) {
+    if (toStore_.size() < 2) return toStore_.push_back(marks);
+    toStore_.back() = {marks.seen, std::max(toStore_.back().passed, marks.passed)};
+  }
+
   LeaseGate& gate_;
   Ticket last_{0};
   std::map<Ticket, std::uint64_t> asked_{};
   std::map<Ticket, std::uint64_t> underWay_{};
-  std::vector<TermStamp> toStore_{};
+  std::vector<TermMarks> toStore_{};
   std::uint64_t disk_{0};
+  std::uint64_t passed_{0};
   std::uint64_t highestPassed_{0};
   std::size_t passes_{0};
 };

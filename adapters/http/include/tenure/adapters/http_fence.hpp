@@ -40,7 +40,7 @@ struct TENURE_API HttpFenceOptions {
   std::size_t maxWaiting{256};  ///< for each lease: requests of a new term that wait until those of the last one end
   /// How long the first request of a *later* term waits after a start, if the process that used the memory before was
   /// killed: requests that it had let pass may still be under way in the service. At least as long as one request may
-  /// take.
+  /// take. The memory says of which term these are: a term that was seen and never passed waits too.
   std::chrono::milliseconds afterCrash{30'000};
 };
 
@@ -97,8 +97,9 @@ using HttpVerdict = std::variant<FencePass, HttpRefusal>;
 
 /// The guarantee: once a request of a term has passed, no request of an earlier term is under way, and none passes any
 /// more, also after a restart of the process or the machine. "Under way" means: from the creation of its pass to the
-/// pass's end. A term's token is on the disk before the term's first request passes; later requests of the term cost no
-/// write.
+/// pass's end, or, if the process was killed in between, to the end of `afterCrash` after the next start. A term's
+/// token is on the disk before the term's first request passes, and so is a mark that no request of another term is
+/// under way any more; later requests of the term cost no write.
 ///
 /// Thread-safe. Passes may outlive the fence.
 class TENURE_API HttpFence {
