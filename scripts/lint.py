@@ -90,6 +90,7 @@ SLEEP = re.compile(r"\bsleep_(?:for|until)\s*\(|\bu?sleep\s*\(|\bnanosleep\s*\("
 ONE_THREAD_ONLY = re.compile(r"(?<![\w.>])(?:std::|::)?(?:strerror|localtime|gmtime|asctime|ctime|strtok|s?rand)\s*\(")
 ALSO_IN_STD = re.compile(r"^\s*(?:inline |static )*std::string quoted\(std::string_view\b")
 SKIPPED = re.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w")
+OPEN_TO_WRITE = re.compile(r"(?<![\w.>])(?:::)?open(?:at)?\s*\(.*\bO_(?:WRONLY|RDWR)\b")
 OPEN_FLAGS = re.compile(r"\bO_(?:RDONLY|WRONLY|RDWR)\b")
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -176,6 +177,9 @@ def check_cloexec(tree, findings):
         for number, code, line in tree.code(name):
             if OPEN_FLAGS.search(code) and "O_CLOEXEC" not in code:
                 findings.error("cloexec", name, number, "opens without O_CLOEXEC: a child would inherit the file", line)
+            if in_product(name) and OPEN_TO_WRITE.search(code) and "/dev/null" not in line:
+                findings.error("standard-streams", name, number, "may get the number of a closed stdout or stderr; use "
+                               "openToWrite() of lockcore/runtime/open_file.hpp", line)
 
 
 def includes(tree, name):

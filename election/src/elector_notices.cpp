@@ -9,6 +9,7 @@
 
 #include "elector_impl.hpp"
 #include "leader_document.hpp"
+#include "lockcore/runtime/output_writer.hpp"
 
 namespace tenure {
 
@@ -132,6 +133,7 @@ void ElectorImpl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
   const Instant now = context_->clock->now();
   if (!state.validAt(now)) {
     log(LogLevel::error, terminationLine);
+    stderrWriter().flush(std::chrono::milliseconds{5});
     std::_Exit(lostExitCode);
   }
   const nanoseconds left = state.validFor - elapsedForHolder(state.anchor, now);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/runtime/output_writer.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
 
@@ -173,6 +174,7 @@ void Watchdog::Entry::terminate() const {
   auto heard = logged->get_future();
   term.lane->post([logged, how = term.termination] {
     how->logger.log(LogLevel::error, how->line);
+    stderrWriter().flush(lastWordsTime);
     logged->set_value();
   });
   heard.wait_for(lastWordsTime);

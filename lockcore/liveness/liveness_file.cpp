@@ -18,6 +18,7 @@
 
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
 
@@ -208,7 +209,7 @@ StoreResult<LivenessFile> OwnLivenessFile::make() {
   // It gets its name only when it is locked and filled: a liveness file that can be found and is not locked counts as
   // that of a dead process.
   const std::string draft = *directory + '/' + std::string{draftPrefix} + livenessFile.id;
-  UniqueFd fd{open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
+  UniqueFd fd{openToWrite(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
   if (!fd) return systemError(place_.store, "making " + draft, errno);
   const std::string line = livenessFile.id + '\n' + statement(milliseconds{0});
   struct stat found {};

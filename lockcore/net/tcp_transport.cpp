@@ -9,6 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
+#include "lockcore/runtime/open_file.hpp"
 #include "transport.hpp"
 
 namespace tenure::net {
@@ -97,6 +98,7 @@ class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> 
  private:
   /// Made directly, because Asio makes sockets that a child process inherits.
   error_code makeSocket(const tcp::endpoint& endpoint) {
+    occupyStandardDescriptors();
     const int fd = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return {errno, boost::system::system_category()};
     error_code ec;

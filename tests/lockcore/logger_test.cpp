@@ -1,16 +1,14 @@
-#include <algorithm>
 #include <chrono>
-#include <fcntl.h>
-#include <future>
 #include <regex>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/logger.hpp>
+
+#include "lockcore/runtime/output_writer.hpp"
 
 namespace tenure::test {
 namespace {
@@ -71,56 +69,10 @@ TEST(LoggerTest, stderrLinesHaveTimeLevelAndLibrary) {
   logger.log(LogLevel::debug, "not this");
   logger.log(LogLevel::info, "one");
   logger.log(LogLevel::error, "two");
+  EXPECT_EQ(stderrWriter().flush(std::chrono::seconds{20}), 0);
   const std::string out = testing::internal::GetCapturedStderr();
   const std::string time = R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z )";
   EXPECT_TRUE(std::regex_match(out, std::regex{time + "info  tenure: one\n" + time + "error tenure: two\n"})) << out;
-}
-
-/// Replaces stderr by a pipe for as long as this object lives.
-class PipedStderr {
- public:
-  PipedStderr() : kept_{fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)} {
-    EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0);
-    EXPECT_EQ(dup2(ends_[1], STDERR_FILENO), STDERR_FILENO);
-  }
-  ~PipedStderr() {
-    dup2(kept_, STDERR_FILENO);
-    for (const int fd : {ends_[0], ends_[1], kept_}) close(fd);
-  }
-  PipedStderr(const PipedStderr&) = delete;
-  PipedStderr& operator=(const PipedStderr&) = delete;
-
-  /// What has been written; there must be something.
-  [[nodiscard]] std::string take() const {
-    std::string room(1U << 20U, ' ');
-    room.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(ends_[0], room.data(), room.size()))));
-    return room;
-  }
-
- private:
-  int kept_;
-  int ends_[2]{-1, -1};
-};
-
-/// The renewal thread writes to the log, and must not stand still because nobody reads the pipe.
-TEST(LoggerToStderr, dropsLinesWhileNobodyReadsAndTellsHowManyThen) {
-  const PipedStderr piped;
-  const Logger logger = Logger::toStderr();
-  auto logging = std::async(std::launch::async, [&] {
-    for (int i = 0; i < 10'000; ++i) logger.log(LogLevel::info, std::string(100, 'x'));
-  });
-  const bool wentOn = logging.wait_for(std::chrono::seconds{20}) == std::future_status::ready;
-  EXPECT_TRUE(wentOn);
-  std::string all = piped.take();
-  while (!wentOn && logging.wait_for(std::chrono::seconds{0}) != std::future_status::ready) all += piped.take();
-  const auto written = std::count(all.begin(), all.end(), '\n');
-  EXPECT_GT(written, 100);
-  logger.log(LogLevel::info, "again");
-  const std::string rest = piped.take();
-  EXPECT_NE(rest.find("tenure: " + std::to_string(10'000 - written) + " lines were lost here: stderr was not read\n"),
-            std::string::npos)
-      << rest;
-  EXPECT_TRUE(rest.ends_with("tenure: again\n")) << rest;
 }
 
 }  // namespace

@@ -71,6 +71,12 @@ class Rules(unittest.TestCase):
         self.finds("cloexec", "lockcore/runtime/a.cpp", "int fd = ::open(path, O_RDONLY);\n")
         self.accepts("lockcore/runtime/a.cpp", "int fd = ::open(path, O_RDONLY | O_CLOEXEC);\n")
 
+    def test_standard_streams(self):
+        self.finds("standard-streams", "cli/a.cpp", "int fd = open(path, O_WRONLY | O_CLOEXEC);\n")
+        self.finds("standard-streams", "cli/a.cpp", "int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);\n")
+        self.accepts("cli/a.cpp", "int fd = openToWrite(path, O_RDWR | O_CLOEXEC);\n")
+        self.accepts("cli/a.cpp", "int fd = open(path, O_RDONLY | O_CLOEXEC);\n")
+
     def test_layers(self):
         upwards = "#include <tenure/election/group.hpp>\n"
         self.finds("layers", "lockcore/runtime/a.cpp", upwards)

@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/shared_file.hpp"
 
 namespace tenure::file_fence {
@@ -59,7 +60,7 @@ class SystemFiles final : public Files {
     // Without O_NONBLOCK the open would wait if a pipe were in the file's place.
     const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | creationFlags(kind);
     const mode_t mode = kind == Kind::newContent ? 0666 : ownMode;
-    const int fd = uninterrupted([&] { return openat(directory, name.c_str(), flags, mode); });
+    const int fd = uninterrupted([&] { return openToWrite(directory, name, flags, mode); });
     if (fd < 0) return kind == Kind::content ? fd : orNotOurs(fd, directory, name);
     const int fault = verifyOpened(fd, directory, kind);
     if (fault == 0) return fd;

@@ -11,6 +11,7 @@
 #include <tenure/lockcore/clock.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/shared_file.hpp"
 #include "lockcore/sqlite/statement.hpp"
 
@@ -71,7 +72,7 @@ StoreResult<std::unique_ptr<TokenFile>> TokenFile::open(const std::string& path)
 std::optional<StoreError> TokenFile::lock() {
   const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name_ + why}; };
   if (const std::string fault = sharedFileFault(path_, risks); !fault.empty()) return refused(": " + fault);
-  lockFile_ = UniqueFd{::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
+  lockFile_ = UniqueFd{openToWrite(path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
   if (!lockFile_) return refused(" cannot be opened: " + std::error_code{errno, std::generic_category()}.message());
   if (flock(lockFile_.get(), LOCK_EX | LOCK_NB) != 0) {
     return refused(errno == EWOULDBLOCK

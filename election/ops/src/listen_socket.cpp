@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::ops {
@@ -72,7 +73,10 @@ AddressFault faultOf(const ListenAddress& address, int error) {
   }
 }
 
-UniqueFd newSocket(int family) { return UniqueFd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)}; }
+UniqueFd newSocket(int family) {
+  occupyStandardDescriptors();
+  return UniqueFd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+}
 
 /// Held from the look at a socket that is there until its replacement listens. Else two processes could both find it
 /// stale, and the later one would remove the other's; and a socket that is bound and does not listen yet looks stale.

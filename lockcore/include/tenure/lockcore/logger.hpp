@@ -86,9 +86,9 @@ class TENURE_API Logger {
     if (wants(record.level)) sink_(record);
   }
 
-  /// Lines on stderr: `2026-11-21T05:19:53.123Z info  tenure: ...`. While stderr takes no more (a full pipe that nobody
-  /// reads), lines are dropped, because waiting would delay renewals. The next line that is written says how many were
-  /// dropped.
+  /// Lines on stderr: `2026-11-21T05:19:53.123Z info  tenure: ...`, written by a thread of the library. While stderr
+  /// takes no more (a full pipe, a stopped terminal, a full disk), 256 KiB are kept and further lines are dropped. Once
+  /// it takes some again, a line says how many. exit() waits a second at most for lines that are not written yet.
   [[nodiscard]] static Logger toStderr(LogLevel level = LogLevel::info, LogFormat format = LogFormat::text);
 
  private:

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lockcore/net/ip_address.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "passfile.hpp"
 
 namespace tenure::postgresql_store {
@@ -175,6 +176,7 @@ ConnectionHandle startConnecting(const Settings& settings) {
   }
   keywords.push_back(nullptr);
   values.push_back(nullptr);
+  occupyStandardDescriptors();
   return ConnectionHandle{PQconnectStartParams(keywords.data(), values.data(), 0)};
 }
 

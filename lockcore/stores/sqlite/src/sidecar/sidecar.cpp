@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/stores/sqlite/src/filesystem_checks.hpp"
 #include "lockcore/stores/sqlite/src/lock_holder.hpp"
@@ -122,7 +123,7 @@ bool olderReleaseLives(const std::string& directory) {
 
 int CreationLock::take(const StoreFiles& files, BusyWait& wait) {
   path_ = files.sidecar + "/creation-lock";
-  fd_ = UniqueFd{open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666)};
+  fd_ = UniqueFd{openToWrite(path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666)};
   if (!fd_) return errno;
   for (int round = 0; flock(fd_.get(), LOCK_EX | LOCK_NB) != 0; ++round) {
     const int fault = errno;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
@@ -47,7 +48,7 @@ void touchWakeFile(const std::string& directory, const LeaseKey& key) noexcept {
   const std::string path = wakeFilePath(directory, key);
   // Watchers are notified when a file that was open for writing is closed. Setting a new file time would also work, but
   // then the file system would have to write one more inode with each commit.
-  if (UniqueFd{open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)} || errno != ENOENT) return;
+  if (UniqueFd{openToWrite(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)} || errno != ENOENT) return;
   // Nobody watches a file that does not exist; it is created for later watchers.
   if (mkdir(directory.c_str(), 0777) == 0 || errno == EEXIST) static_cast<void>(openWakeFile(path));
 }
