@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include <tenure/lockcore/fencing_token.hpp>
@@ -400,8 +401,9 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());  // CLI11 wants them in this order
     app_.parse(words);
   } catch (const CLI::Success& wish) {
-    app_.exit(wish);
-    return exitOk;
+    std::ostringstream text;
+    app_.exit(wish, text, text);
+    return say(text.str()) ? exitOk : exitFailed;
   } catch (const CLI::ParseError& fault) {
     return refuse(faultOf(app_, fault, typed), asked);
   }

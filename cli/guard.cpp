@@ -22,6 +22,7 @@
 #include "guard_protocol.hpp"
 #include "job_deadline.hpp"
 #include "job_processes.hpp"
+#include "output.hpp"
 #include "wakeups.hpp"
 
 namespace tenure::cli {
@@ -43,11 +44,9 @@ struct WatchedJob {
   nanoseconds killAgain{killAgainAfter};
 };
 
-/// Written last, because a full pipe behind stderr may block.
 void report(bool killed) {
   const std::string how = killed ? "with SIGKILL" : "with SIGTERM";
-  const std::string line = "tenure guard: the supervisor is gone; its job was ended " + how + "\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  tell("tenure guard: the supervisor is gone; its job was ended " + how + '\n');
 }
 
 class Guard {
@@ -207,13 +206,14 @@ void detach(const GuardDescriptors& descriptors) {
   const UniqueFd nothing{open("/dev/null", O_RDWR | O_CLOEXEC)};
   dup2(nothing.get(), STDIN_FILENO);
   dup2(nothing.get(), STDOUT_FILENO);
-  if (chdir("/") != 0) std::fputs("tenure guard: cannot leave the working directory\n", stderr);
+  if (chdir("/") != 0) tell("tenure guard: cannot leave the working directory\n");
   hurryUp();
 }
 
 }  // namespace
 
 int runGuard(const GuardDescriptors& descriptors) {
+  neverWaitForReaders();
   detach(descriptors);
   return Guard{descriptors}.run();
 }

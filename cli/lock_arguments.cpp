@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <utility>
 
 #include "command_line.hpp"
@@ -188,8 +189,9 @@ std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> word
     std::reverse(words.begin(), words.end());  // CLI11 wants them in this order
     app_.parse(words);
   } catch (const CLI::Success& wish) {
-    app_.exit(wish);
-    return exitOk;
+    std::ostringstream text;
+    app_.exit(wish, text, text);
+    return say(text.str()) ? exitOk : exitFailed;
   } catch (const CLI::ParseError& fault) {
     return refuseLock(faultOf(app_, fault, typed), known ? first : "");
   }

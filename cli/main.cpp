@@ -1,5 +1,4 @@
 // The tenure program.
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -12,6 +11,7 @@
 #include "first_process.hpp"
 #include "guard.hpp"
 #include "guard_protocol.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "output.hpp"
 #include "process.hpp"
 
@@ -19,8 +19,10 @@ namespace tenure::cli {
 namespace {
 
 struct Dispatch {
-  int operator()(const RunArguments& arguments) const { return runCommand(arguments, SignalState::takeOver()); }
-  int operator()(const StatusArguments& arguments) const { return statusCommand(arguments); }
+  const SignalState& signals;
+
+  int operator()(const RunArguments& arguments) const { return runCommand(arguments, signals); }
+  int operator()(const StatusArguments& arguments) const { return statusCommand(arguments, signals); }
   int operator()(const CheckArguments& arguments) const { return checkCommand(arguments); }
   int operator()(const DoctorArguments& arguments) const { return doctorCommand(arguments); }
   int operator()(const InitArguments& arguments) const { return initCommand(arguments); }
@@ -33,36 +35,64 @@ struct Dispatch {
   int operator()(const JobsForgetArguments& arguments) const { return jobsForgetCommand(arguments); }
   int operator()(const StoreSqlArguments& arguments) const { return storeSqlCommand(arguments); }
   int operator()(const FenceInstallSqlArguments& arguments) const { return fenceInstallSqlCommand(arguments); }
-  int operator()(const LockArguments& arguments) const { return lockCommand(arguments, SignalState::takeOver()); }
+  int operator()(const LockArguments& arguments) const { return lockCommand(arguments, signals); }
   int operator()(const FenceRecoverArguments& arguments) const { return fenceRecoverCommand(arguments); }
-  int operator()(const FenceProxyArguments& arguments) const { return fenceProxyCommand(arguments); }
+  int operator()(const FenceProxyArguments& arguments) const { return fenceProxyCommand(arguments, signals); }
 };
 
-/// These take over the signals themselves, because a job gets them back as they were. The others start at most a
-/// program that gives credentials, and have to see how it ends.
 bool runsJob(const Arguments& arguments) {
   return std::holds_alternative<RunArguments>(arguments) || std::holds_alternative<LockArguments>(arguments);
+}
+
+/// What these do must not depend on whether their output is read: they hold a lease or a lock, or are about to.
+bool holds(const Arguments& arguments) {
+  if (const auto* lock = std::get_if<LockArguments>(&arguments)) {
+    using Action = LockArguments::Action;
+    return lock->action != Action::show && lock->action != Action::list;
+  }
+  return std::holds_alternative<RunArguments>(arguments) || std::holds_alternative<FenceProxyArguments>(arguments) ||
+         std::holds_alternative<PauseArguments>(arguments) || std::holds_alternative<JobsForgetArguments>(arguments);
+}
+
+/// The usual one writes to stderr itself, which may block while other threads renew.
+[[noreturn]] void tellUnexpectedEnd() noexcept {
+  std::string what = "an unknown exception";
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+  }
+  neverWaitForReaders();
+  complain("ends because of an error in itself: " + what);
+  flushAtExit();
+  std::abort();
 }
 
 int mainOf(const std::vector<std::string>& words) {
   if (words.size() == 4 && words[0] == guardSubcommand) {
     return runGuard({std::stoi(words[1]), std::stoi(words[2]), std::stoi(words[3])});
   }
+  const SignalState signals = SignalState::takeOver();
   const auto parsed = parseArguments(words);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
   const auto& arguments = std::get<Arguments>(parsed);
-  if (!runsJob(arguments)) {
-    std::signal(SIGCHLD, SIG_DFL);
-  } else if (const auto code = waitAsFirstProcess()) {
-    return *code;
+  if (holds(arguments)) {
+    neverWaitForReaders();
+    ignoreClosedPipes();
   }
-  return std::visit(Dispatch{}, arguments);
+  if (runsJob(arguments)) {
+    if (const auto code = waitAsFirstProcess()) return *code;
+  }
+  return std::visit(Dispatch{signals}, arguments);
 }
 
 }  // namespace
 }  // namespace tenure::cli
 
 int main(int argc, char** argv) {
+  tenure::occupyStandardDescriptors();
+  std::set_terminate(tenure::cli::tellUnexpectedEnd);
   try {
     return tenure::cli::mainOf({argv + 1, argv + argc});
   } catch (const std::system_error& error) {

@@ -1,15 +1,25 @@
 #include "output.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <cstdio>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
 #include <system_error>
 #include <unistd.h>
 
 #include "environment.hpp"
+#include "lockcore/runtime/output_writer.hpp"
 
 namespace tenure::cli {
 namespace {
+
+/// A reader is given this time before the text counts as not read, and `givesUp` is asked so often.
+constexpr std::chrono::milliseconds readerPatience{5'000}, lookPeriod{100};
+
+std::atomic<bool> waits{true};
 
 bool writeAll(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -39,12 +49,41 @@ std::string_view codeOf(Colour colour) {
 
 }  // namespace
 
-void complain(const std::string& message) { writeAll(STDERR_FILENO, "tenure: " + message + '\n'); }
+void neverWaitForReaders() noexcept { waits.store(false); }
 
-bool say(const std::string& text) {
-  if (writeAll(STDOUT_FILENO, text)) return true;
-  complain("cannot write the output: " + std::generic_category().message(errno));
+void complain(const std::string& message) { tell("tenure: " + message + '\n'); }
+
+void tell(const std::string& text) {
+  if (!waits) return stderrWriter().post(text);
+  stderrWriter().flush(std::nullopt);  // what the library has logged comes before
+  writeAll(STDERR_FILENO, text);
+}
+
+bool say(const std::string& text, const std::function<bool()>& givesUp) {
+  int error = 0;
+  if (waits) {
+    stderrWriter().flush(std::nullopt);
+    if (!writeAll(STDOUT_FILENO, text)) error = errno;
+  } else {
+    stdoutWriter().post(text);
+    std::chrono::milliseconds waited{0};
+    while ((error = stdoutWriter().flush(lookPeriod)) == ETIMEDOUT) {
+      if (givesUp && givesUp()) return false;
+      if (!givesUp && (waited += lookPeriod) >= readerPatience) break;
+    }
+    if (error == EPIPE) std::raise(SIGPIPE);  // the writer's thread takes no signals
+  }
+  if (error == 0) return true;
+  complain("cannot write the output: " +
+           (error == ETIMEDOUT ? "nobody reads it" : std::generic_category().message(error)));
   return false;
+}
+
+void flushAtExit() noexcept { stderrWriter().flush(OutputWriter::patienceAtExit); }
+
+void exitAtOnce(int code) {
+  flushAtExit();
+  std::_Exit(code);
 }
 
 bool stdoutHasColours() {

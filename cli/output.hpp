@@ -1,6 +1,7 @@
 // How the program writes to people and to other programs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,11 +11,26 @@
 
 namespace tenure::cli {
 
+/// A command that only prints waits for whoever reads, as other programs do. From this call on nothing that it writes
+/// waits, because it acts under a lease or a lock: see OutputWriter.
+void neverWaitForReaders() noexcept;
+
 /// `tenure: <message>` on stderr, in one write.
 void complain(const std::string& message);
 
-/// Writes to stdout. False if that failed (a full disk, a closed pipe), which was then reported on stderr.
-[[nodiscard]] bool say(const std::string& text);
+/// The same without `tenure: `, for whole lines and for a question at their end.
+void tell(const std::string& text);
+
+/// Writes to stdout. False if that failed (a full disk, a closed pipe), which was then reported on stderr. Where
+/// nothing waits, text that nobody reads has failed after five seconds; with `givesUp`, as soon as that is true, and
+/// without a word.
+[[nodiscard]] bool say(const std::string& text, const std::function<bool()>& givesUp = {});
+
+/// Waits a second at most for what was written and has not been read.
+void flushAtExit() noexcept;
+
+/// std::_Exit, but what was written before gets the second that it would get at an ordinary end.
+[[noreturn]] void exitAtOnce(int code);
 
 enum class Colour { none, good, warning, bad, dim };
 

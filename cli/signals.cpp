@@ -16,12 +16,14 @@ SignalState SignalState::takeOver() noexcept {
     sigaction(signal, nullptr, &present);
     if (present.sa_handler == SIG_IGN) sigaddset(&state.ignored_, signal);
   }
-  struct sigaction ignore {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &state.pipe_);
+  sigaction(SIGPIPE, nullptr, &state.pipe_);
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &standard, &state.child_);
+  sigset_t ending{};
+  sigemptyset(&ending);
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) sigaddset(&ending, signal);
+  pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
   return state;
 }
 
@@ -31,7 +33,16 @@ void SignalState::restore() const noexcept {
   pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
 }
 
-bool SignalState::wasIgnored(int signal) const noexcept { return sigismember(&ignored_, signal) == 1; }
+std::vector<int> SignalState::heeded(std::vector<int> signals) const {
+  std::erase_if(signals, [this](int signal) { return sigismember(&ignored_, signal) == 1; });
+  return signals;
+}
+
+void ignoreClosedPipes() noexcept {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, nullptr);
+}
 
 SignalEvents::SignalEvents(const std::vector<int>& signals) {
   sigset_t set{};

@@ -12,16 +12,16 @@ namespace tenure::cli {
 /// The dispositions and the mask with which this process was started; a job gets them back.
 class SignalState {
  public:
-  /// Remembers the state and then prepares this process. SIGPIPE is ignored, because a closed stderr must not end a
-  /// supervisor. SIGCHLD is not ignored, because a parent that ignores it would not see how the job ended.
+  /// Remembers the state and then prepares this process. Signals that ask it to end are not blocked, whatever its
+  /// parent has blocked. SIGCHLD is not ignored, because a parent that ignores it would not see how the job ended.
   [[nodiscard]] static SignalState takeOver() noexcept;
 
   /// Async-signal-safe: for a forked child before exec.
   void restore() const noexcept;
 
-  /// True for SIGHUP, SIGINT and SIGQUIT if this process was started with them ignored, as nohup(1) does with SIGHUP
-  /// and a shell does with the other two for its background jobs.
-  [[nodiscard]] bool wasIgnored(int signal) const noexcept;
+  /// `signals` without SIGHUP, SIGINT and SIGQUIT where this process was started with them ignored, as nohup(1) does
+  /// with SIGHUP and a shell does with the other two for its background jobs. They stay ignored.
+  [[nodiscard]] std::vector<int> heeded(std::vector<int> signals) const;
 
  private:
   SignalState() = default;
@@ -30,6 +30,9 @@ class SignalState {
   struct sigaction child_ {};
   sigset_t ignored_{};
 };
+
+/// A closed stdout or stderr must not end what holds a lease.
+void ignoreClosedPipes() noexcept;
 
 /// Blocks signals in this thread, and in the threads that it starts afterwards, and returns them as events.
 class SignalEvents {

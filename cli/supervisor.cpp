@@ -45,10 +45,8 @@ ops::MeteredStore storeOf(const GroupConfig& config, bool metered, const Logger&
 }
 
 std::vector<int> heededSignals(const SignalState& state) {
-  std::vector<int> out{SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
-  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
-    if (!state.wasIgnored(signal)) out.push_back(signal);
-  }
+  std::vector<int> out = state.heeded({SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+  out.insert(out.end(), {SIGUSR1, SIGUSR2, SIGCHLD});
   return out;
 }
 
@@ -253,7 +251,7 @@ void Supervisor::hurry() {
   }
   // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
   logger_.log(LogLevel::warn, "asked to stop at once: ends without waiting for the release");
-  std::_Exit(exitCode_.value_or(exitOk));
+  exitAtOnce(exitCode_.value_or(exitOk));
 }
 
 void Supervisor::keepGuard() {
@@ -347,11 +345,11 @@ std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
 /// lease.
 void Supervisor::quit() {
   startupLog_.open();
-  if (!mayHaveAcquired_) std::_Exit(*exitCode_);
+  if (!mayHaveAcquired_) exitAtOnce(*exitCode_);
   complain("it is not known whether an attempt to acquire " + toString(group_.key()) +
            " arrived, because the store has not answered; if it did, nobody is elected for " +
            durationText(group_.timing().duration()));
-  std::_Exit(exitUnknown);
+  exitAtOnce(exitUnknown);
 }
 
 void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {

@@ -9,7 +9,7 @@
 namespace tenure::cli {
 
 [[nodiscard]] int runCommand(const RunArguments& arguments, const SignalState& signals);
-[[nodiscard]] int statusCommand(const StatusArguments& arguments);
+[[nodiscard]] int statusCommand(const StatusArguments& arguments, const SignalState& signals);
 [[nodiscard]] int checkCommand(const CheckArguments& arguments);
 [[nodiscard]] int doctorCommand(const DoctorArguments& arguments);
 [[nodiscard]] int initCommand(const InitArguments& arguments);
@@ -23,7 +23,7 @@ namespace tenure::cli {
 [[nodiscard]] int storeSqlCommand(const StoreSqlArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
 [[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
-[[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);
+[[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments, const SignalState& signals);
 
 [[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
 /// Parts of it: `tenure lock list` and `tenure lock prune`.

@@ -22,6 +22,7 @@
 #include "config/src/config_keys.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
@@ -29,7 +30,7 @@ namespace tenure::cli {
 std::optional<GroupConfig> loadOrComplain(const std::string& file) {
   auto config = loadGroupConfig(file);
   if (config) return std::move(*config);
-  std::fputs((toString(config.error()) + '\n').c_str(), stderr);
+  tell(toString(config.error()) + '\n');
   const std::size_t count = config.error().size();
   complain(std::to_string(count) + (count == 1 ? " fault in " : " faults in ") + file + "; nothing was done");
   return std::nullopt;
@@ -119,7 +120,7 @@ int initCommand(const InitArguments& arguments) {
   const std::string sample = sampleGroupYaml(arguments.store);
   if (arguments.file == "-") return say(sample) ? exitOk : exitFailed;
   const int how = arguments.force ? O_TRUNC : O_EXCL;
-  const UniqueFd file{open(arguments.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644)};
+  const UniqueFd file{openToWrite(arguments.file, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644)};
   if (!file) return cannotWrite(arguments.file);
   const ssize_t written = write(file.get(), sample.data(), sample.size());
   if (written >= 0 && static_cast<std::size_t>(written) < sample.size()) errno = ENOSPC;  // a part of it was written

@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <fcntl.h>
 #include <optional>
 #include <sstream>
@@ -20,6 +21,7 @@
 #include "cli/fence_proxy/proxy.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
+#include "lockcore/runtime/output_writer.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
@@ -128,8 +130,8 @@ LogFormat logFormatOf(const std::string& word) {
   return word == "logfmt" ? LogFormat::logfmt : LogFormat::text;
 }
 
-int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options,
-          const FenceProxyArguments& arguments) {
+int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options, const FenceProxyArguments& arguments,
+          const SignalState& signals) {
   const Logger logger = Logger::toStderr(LogLevel::info, logFormatOf(arguments.logFormat));
   auto fence = HttpFence::open(options, logger);
   if (!fence) return complain(fence.error().message), exitFailed;
@@ -141,8 +143,9 @@ int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options
     listener->watch([&counts] { return counts.families(); });
     http = std::move(*listener);
   }
-  const auto ended = fence_proxy::runProxy(settings, **fence, logger, counts, [&](const std::string& address) {
-    (void)say("listening on " + address + ", forwarding to " + arguments.upstream + '\n');
+  SignalEvents stops{signals.heeded({SIGTERM, SIGINT, SIGHUP})};
+  const auto ended = fence_proxy::runProxy(settings, **fence, logger, counts, stops, [&](const std::string& address) {
+    stdoutWriter().post("listening on " + address + ", forwarding to " + arguments.upstream + '\n');
   });
   if (ended == fence_proxy::ProxyEnd::clean) return exitOk;
   if (ended == fence_proxy::ProxyEnd::cannotListen) (*fence)->close();  // no request has passed
@@ -152,7 +155,7 @@ int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options
 
 }  // namespace
 
-int fenceProxyCommand(const FenceProxyArguments& arguments) {
+int fenceProxyCommand(const FenceProxyArguments& arguments, const SignalState& signals) {
   fence_proxy::Settings settings;
   const auto listen = addressOf(arguments.listen);
   if (!listen || !fence_proxy::isAddress(listen->host)) {
@@ -179,7 +182,7 @@ int fenceProxyCommand(const FenceProxyArguments& arguments) {
   if (!arguments.http.empty()) {
     if (const auto fault = ops::faultOfListen(arguments.http); !fault.empty()) return usage("--http: " + fault);
   }
-  return serve(settings, options, arguments);
+  return serve(settings, options, arguments, signals);
 }
 
 }  // namespace tenure::cli

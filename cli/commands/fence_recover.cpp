@@ -149,7 +149,7 @@ std::optional<std::string> pictureOf(const Plan& plan) {
 
 /// Only a user that types the lease's name may go on.
 bool confirmed(const Plan& plan) {
-  std::cerr << "Type the lease's name to go on: " << std::flush;
+  tell("Type the lease's name to go on: ");
   std::string answer;
   return std::getline(std::cin, answer) && answer == plan.name();
 }
@@ -227,7 +227,7 @@ int fenceRecoverCommand(const FenceRecoverArguments& arguments) {
   plan->found = *found;
   const auto picture = pictureOf(*plan);
   if (!picture) return exitFailed;
-  std::cerr << *picture;
+  tell(*picture);
   if (!arguments.yes && !confirmed(*plan)) return complain("nothing was done"), exitUsage;
   return recover(*plan);
 }

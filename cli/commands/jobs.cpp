@@ -127,7 +127,7 @@ std::string consequencesOf(const Wish& wish, const Found& found) {
 
 /// Only a user that types the job's name may go on.
 bool agreed(const Wish& wish) {
-  std::cerr << "Type the job's name to go on: " << std::flush;
+  tell("Type the job's name to go on: ");
   std::string answer;
   return std::getline(std::cin, answer) && answer == wish.job;
 }
@@ -200,7 +200,7 @@ int jobsForgetCommand(const JobsForgetArguments& arguments) {
     if (!fault.empty()) return complain(fault + ". Nothing was done"), exitFailed;
   }
   if (const auto code = refusedNow(wish, *found)) return *code;
-  std::cerr << consequencesOf(wish, *found);
+  tell(consequencesOf(wish, *found));
   if (!arguments.yes && !agreed(wish)) return complain("nothing was done"), exitUsage;
   return forget(wish, arguments.wait);
 }

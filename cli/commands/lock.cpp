@@ -132,7 +132,7 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
   if (!token) {
     const int code = failed(arguments, token.error());
     // The call that has not answered in time is still running.
-    if (token.error().code == LockErrc::unknown) std::_Exit(code);
+    if (token.error().code == LockErrc::unknown) exitAtOnce(code);
     return code;
   }
   const int code = tellToken(arguments, *token);

@@ -4,7 +4,7 @@
 
 namespace tenure::cli {
 
-int fenceProxyCommand(const FenceProxyArguments& /*arguments*/) {
+int fenceProxyCommand(const FenceProxyArguments& /*arguments*/, const SignalState& /*signals*/) {
   complain("this tenure was built without the fence for HTTP services (TENURE_WITH_HTTP_FENCE=OFF)");
   return exitUsage;
 }

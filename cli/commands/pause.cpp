@@ -188,7 +188,7 @@ int pauseCommand(const PauseArguments& arguments) {
   }
   PauseTaker taker{arguments, leaseOf(*config), pause};
   const int code = taker.run();
-  if (taker.isWaiting()) std::_Exit(code);
+  if (taker.isWaiting()) exitAtOnce(code);
   return code;
 }
 

@@ -45,14 +45,16 @@ StoreResult<LeaseView> lookAt(const LeaseOfGroup& lease) {
 
 class StatusWatch {
  public:
-  StatusWatch(const StatusArguments& arguments, const LeaseOfGroup& lease) : arguments_{arguments}, lease_{lease} {}
+  StatusWatch(const StatusArguments& arguments, const LeaseOfGroup& lease, const SignalState& signals)
+      : arguments_{arguments}, lease_{lease}, events_{signals.heeded({SIGINT, SIGTERM, SIGHUP})} {}
 
   /// Runs until ^C or a terminate signal.
   int run() {
-    for (SignalEvents events{{SIGINT, SIGTERM, SIGHUP}}; !events.next();) {
-      if (!show()) return exitFailed;
+    neverWaitForReaders();  // the signals are read here
+    while (!isAskedToStop()) {
+      if (!show()) return stops_ ? exitOk : exitFailed;
       timer_.arm(refreshPeriod);
-      pollfd entries[] = {{events.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+      pollfd entries[] = {{events_.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
       poll(entries, std::size(entries), -1);
       timer_.drain();
     }
@@ -67,10 +69,16 @@ class StatusWatch {
     const bool live = !arguments_.json && isatty(STDOUT_FILENO) == 1;
     if (!live && now == shown_) return true;
     shown_ = std::move(now);
-    if (arguments_.json) return say(toJson(*view));
-    const std::string text = toTable(*view, stdoutHasColours());
-    return say(live ? clearScreen + text : text + '\n');
+    return say(textOf(*view, live), [this] { return isAskedToStop(); });
   }
+
+  [[nodiscard]] std::string textOf(const LeaseView& view, bool live) const {
+    if (arguments_.json) return toJson(view);
+    const std::string text = toTable(view, stdoutHasColours());
+    return live ? clearScreen + text : text + '\n';
+  }
+
+  bool isAskedToStop() { return stops_ = stops_ || events_.next(); }
 
   bool showTrouble(const StoreError& error) {
     if (shown_ != error.message) complain(faultText(*lease_.store, error));
@@ -80,17 +88,19 @@ class StatusWatch {
 
   const StatusArguments& arguments_;
   const LeaseOfGroup& lease_;
+  SignalEvents events_;
   WakeTimer timer_;
   std::string shown_;
+  bool stops_{false};
 };
 
 }  // namespace
 
-int statusCommand(const StatusArguments& arguments) {
+int statusCommand(const StatusArguments& arguments, const SignalState& signals) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
-  if (arguments.watch) return StatusWatch{arguments, lease}.run();
+  if (arguments.watch) return StatusWatch{arguments, lease, signals}.run();
   const StoreResult<LeaseView> view = lookAt(lease);
   if (!view) {
     complain(faultText(*lease.store, view.error()));

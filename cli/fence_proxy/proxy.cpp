@@ -1,12 +1,11 @@
 #include "proxy.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <sys/resource.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/signal_set.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 
 #include "client_table.hpp"
 #include "io.hpp"
@@ -68,11 +67,15 @@ std::size_t mostClients(std::size_t wanted, const Logger& logger) {
 
 class Proxy {
  public:
-  Proxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts)
+  Proxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts, SignalEvents& stops)
       : settings_{settings},
         shared_{io_.get_executor(), settings_, fence, logger, counts},
         clients_{mostClients(settings_.limits.connections, logger)},
-        signals_{io_, SIGTERM, SIGINT, SIGHUP} {}
+        stops_{stops},
+        signals_{io_, stops.descriptor()} {}
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+  ~Proxy() { signals_.release(); }
 
   /// Empty if it listens.
   [[nodiscard]] std::string listen() { return listenOn(acceptor_, settings_.listen); }
@@ -127,8 +130,9 @@ class Proxy {
   }
 
   void waitForSignal() {
-    signals_.async_wait([this](error_code cancelled, int) {
+    signals_.async_wait(asio::posix::descriptor_base::wait_read, [this](error_code cancelled) {
       if (cancelled) return;
+      if (!stops_.next()) return waitForSignal();
       if (stopping_) return io_.stop();
       waitForSignal();  // before stop(), which cancels it if there is nothing to wait for
       stop();
@@ -163,7 +167,8 @@ class Proxy {
   Shared shared_;
   ClientTable clients_;
   Acceptor acceptor_{io_.get_executor()};
-  asio::signal_set signals_;
+  SignalEvents& stops_;
+  asio::posix::stream_descriptor signals_;
   Timer limit_{io_.get_executor()};
   bool stopping_{false};
 };
@@ -177,9 +182,8 @@ bool isAddress(const std::string& host) {
 }
 
 ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts,
-                  const std::function<void(const std::string& address)>& listening) {
-  std::signal(SIGPIPE, SIG_IGN);
-  Proxy proxy{settings, fence, logger, counts};
+                  SignalEvents& stops, const std::function<void(const std::string& address)>& listening) {
+  Proxy proxy{settings, fence, logger, counts, stops};
   if (const std::string fault = proxy.listen(); !fault.empty()) {
     logger.log(LogLevel::error, fault);
     return ProxyEnd::cannotListen;

@@ -7,6 +7,7 @@
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
+#include "cli/signals.hpp"
 #include "proxy_counts.hpp"
 #include "settings.hpp"
 
@@ -21,10 +22,10 @@ enum class ProxyEnd {
   cannotListen,  ///< the reason was logged
 };
 
-/// Listens until SIGTERM, SIGINT or SIGHUP. Then it lets the requests under way end (after a second signal: ends them
-/// at once), and closes the fence. Every request is counted. `listening` is called with the address once connections
-/// are accepted.
+/// Listens until one of the signals `stops` comes. Then it lets the requests under way end (after a second signal: ends
+/// them at once), and closes the fence. Every request is counted. `listening` is called with the address once
+/// connections are accepted.
 [[nodiscard]] ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts,
-                                const std::function<void(const std::string& address)>& listening);
+                                SignalEvents& stops, const std::function<void(const std::string& address)>& listening);
 
 }  // namespace tenure::cli::fence_proxy

@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
   }
   const auto millis = [argv](int at) { return milliseconds{std::atoi(argv[at])}; };
   const cli::SignalState signals = cli::SignalState::takeOver();
+  cli::ignoreClosedPipes();
   cli::JobSpec spec;
   spec.command.assign(argv + 5, argv + argc);
   return Rig{{millis(1), millis(2), millis(3), millis(4)}, std::move(spec), signals}.run();
