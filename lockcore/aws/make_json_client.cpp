@@ -51,9 +51,17 @@ class HttpJsonClient final : public JsonClient {
       made.request.repeatAfter = repeatAfter;
       return made;
     };
-    kept->begin(std::make_shared<SignedCall>(
-        SignedCall{std::move(sign), timeout,
-                   [answer = std::move(handler)](SignedOutcome outcome) { answer(replyFrom(std::move(outcome))); }}));
+    kept->begin(std::make_shared<SignedCall>(SignedCall{
+        std::move(sign), timeout, [weak = std::weak_ptr{access_}, answer = std::move(handler)](SignedOutcome outcome) {
+          if (outcome && !outcome->body.starts_with('{')) doubt(weak.lock());
+          answer(replyFrom(std::move(outcome)));
+        }}));
+  }
+
+  /// Every answer of such a service is JSON, errors too. Something else answers at one of its addresses. A call must
+  /// not keep the access, whose end answers it.
+  static void doubt(const std::shared_ptr<ServiceAccess>& access) {
+    if (const auto target = access ? access->target() : nullptr) target->http->doubt(target->place.endpoint.origin);
   }
 
   std::shared_ptr<ServiceAccess> access_;

@@ -104,6 +104,7 @@ void ServiceAccess::makeHttp(const SharedConfig& config) {
   http.proxy = net::ProxySettings::from([&](const char* name) { return environment.get(name); });
   http.maxConnections = options_.maxConnections;
   http.maxReply = options_.maxReply;
+  http.logger = logger_;
   http_ = parts_.makeHttp(std::move(http));
 }
 

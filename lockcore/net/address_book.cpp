@@ -72,11 +72,12 @@ void AddressBook::doubt(const std::string& host) {
   if (const auto known = entries_.find(host); known != entries_.end()) known->second.staleAt = {};
 }
 
-void AddressBook::putLast(const std::string& host, const IpAddress& address) {
+bool AddressBook::putLast(const std::string& host, const IpAddress& address) {
   const auto known = entries_.find(host);
-  if (known == entries_.end()) return;
+  if (known == entries_.end()) return false;
   Addresses& all = known->second.addresses;
   if (const auto at = std::find(all.begin(), all.end(), address); at != all.end()) std::rotate(at, at + 1, all.end());
+  return all.size() > 1;
 }
 
 void AddressBook::start(const std::string& host, Entry& entry) {

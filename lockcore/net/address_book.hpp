@@ -54,8 +54,8 @@ class TENURE_API AddressBook {
   /// No address of the host accepts connections any more: the next find() looks the name up again.
   void doubt(const std::string& host);
 
-  /// From now on this address is tried after all others.
-  void putLast(const std::string& host, const IpAddress& address);
+  /// From now on this address is tried after all others. False: there are no others.
+  bool putLast(const std::string& host, const IpAddress& address);
 
  private:
   struct Entry final : Alarm {

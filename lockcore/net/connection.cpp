@@ -139,11 +139,11 @@ void Connection::onEnd(const std::string& why) {
     case Step::connect:
       return addressFailed(why);
     case Step::tunnel:
-      return fail(HttpError::Kind::connect, "the proxy " + toString(*route_.proxy) +
-                                                " ended the connection instead of answering (" + reason + ")");
+      return peerFailed(HttpError::Kind::connect, "the proxy " + toString(*route_.proxy) +
+                                                      " ended the connection instead of answering (" + reason + ")");
     case Step::handshake:
-      return fail(HttpError::Kind::tls, peer() + ": the connection ended in the TLS handshake (" + reason +
-                                            "); check that TLS 1.2 or later is spoken on this port");
+      return peerFailed(HttpError::Kind::tls, peer() + ": the connection ended in the TLS handshake (" + reason +
+                                                  "); check that TLS 1.2 or later is spoken on this port");
     default:
       // Without TLS's own end marker, anybody on the way could cut a reply short.
       return streamEnded(why.empty() && !tls_, reason);
@@ -158,7 +158,9 @@ void Connection::streamEnded(bool inOrder, const std::string& why) {
     return owner_.answered(*this, reader_.take());
   }
   const std::string cut = reader_.received() == 0 ? "the connection ended before a reply came" : reader_.why();
-  fail(HttpError::Kind::closed, peer() + ": " + cut + (why.empty() ? "" : " (" + why + ")"));
+  const bool oursRefused = tls_ && tls_->isOursRefused();
+  fail(oursRefused ? HttpError::Kind::tls : HttpError::Kind::closed,
+       peer() + ": " + cut + (why.empty() ? "" : " (" + why + ")"));
 }
 
 void Connection::fail(HttpError::Kind kind, const std::string& text) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,11 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   /// Whether another call may follow after answered().
   [[nodiscard]] bool isIdle() const noexcept { return step_ == Step::idle; }
 
+  /// Where it leads; empty before it was dialled.
+  [[nodiscard]] std::optional<IpAddress> address() const {
+    return next_ == 0 ? std::nullopt : std::optional{addresses_[next_ - 1]};
+  }
+
   /// How many calls it has served.
   [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
   /// When the last request was given to it.
@@ -102,6 +108,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void found(const LookupResult& result);
   void dialNext();
   void addressFailed(const std::string& why);
+  void peerFailed(HttpError::Kind kind, const std::string& text);
   void startTls();
   void shakeHands(std::string_view bytes);
   void readTunnel(std::string_view bytes);
@@ -129,6 +136,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   Addresses addresses_{};
   std::size_t next_{0};     ///< index in addresses_; the address in use is the one before
   std::string refusals_{};  ///< addresses that failed, and why
+  std::string faults_{};    ///< the same of those that accepted, but are not the service
   std::unique_ptr<HttpError> later_{};
 
   std::shared_ptr<Wire> wire_{};

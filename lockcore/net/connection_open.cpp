@@ -52,13 +52,25 @@ void Connection::addressFailed(const std::string& why) {
   around_.book.doubt(route_.host());
   const bool late = around_.alarms.now() >= deadline_;
   fail(late ? HttpError::Kind::timeout : HttpError::Kind::connect,
-       std::string{"no connection to "} + (route_.proxy ? "the proxy at " : "") + refusals_ +
-           "; check the address, and that this machine can reach it");
+       (faults_.empty() ? "" : faults_ + "; ") + "no connection to " + (route_.proxy ? "the proxy at " : "") +
+           refusals_ + "; check the address, and that this machine can reach it");
 }
 
+/// It accepts connections, but is not what is asked for, or in trouble: another machine may have the address by now.
+/// The next one may be the service.
+void Connection::peerFailed(HttpError::Kind kind, const std::string& text) {
+  around_.book.putLast(route_.host(), addresses_[next_ - 1]);
+  faults_ += (faults_.empty() ? "" : "; ") + text;
+  if (next_ == addresses_.size()) return fail(kind, faults_);
+  wire_->close();
+  tls_.reset();
+  dialNext();
+}
+
+/// The share of the time that an address has covers what follows, too, so a peer that accepts and then says nothing
+/// leaves time for the others.
 void Connection::onOpen() {
   const auto self = shared_from_this();
-  around_.alarms.set(*this, deadline_);
   if (!route_.origin.tls) return ready();
   if (!route_.proxy) return startTls();
   step_ = Step::tunnel;
@@ -72,11 +84,11 @@ void Connection::readTunnel(std::string_view bytes) {
   const auto state = reader_.feed(bytes);
   if (state == ReplyReader::State::more) return;
   const std::string proxy = "the proxy " + toString(*route_.proxy);
-  if (state == ReplyReader::State::failed) return fail(HttpError::Kind::connect, proxy + ": " + reader_.why());
+  if (state == ReplyReader::State::failed) return peerFailed(HttpError::Kind::connect, proxy + ": " + reader_.why());
   const int status = reader_.take().status;
   if (status / 100 != 2) {
-    return fail(HttpError::Kind::connect,
-                proxy + " refused the tunnel with status " + std::to_string(status) + tunnelHint(status));
+    return peerFailed(HttpError::Kind::connect,
+                      proxy + " refused the tunnel with status " + std::to_string(status) + tunnelHint(status));
   }
   startTls();
 }
@@ -95,7 +107,7 @@ void Connection::shakeHands(std::string_view bytes) {
   cipher_.clear();
   const auto state = tls_->handshake(bytes, cipher_);
   flush();
-  if (state == TlsSession::State::failed) return fail(HttpError::Kind::tls, peer() + ": " + tls_->why());
+  if (state == TlsSession::State::failed) return peerFailed(HttpError::Kind::tls, peer() + ": " + tls_->why());
   if (state == TlsSession::State::ready) ready();
 }
 
@@ -131,9 +143,10 @@ void Connection::onAlarm() {
       return around_.alarms.set(*this, (step_ == Step::idle ? lastUsed_ : now) + around_.options.idleTimeout);
     case Step::connect:
       return addressFailed("no answer in its share of the time");
-    case Step::lookup:
     case Step::tunnel:
     case Step::handshake:
+      return peerFailed(HttpError::Kind::timeout, "timed out " + doing());
+    case Step::lookup:
       return fail(HttpError::Kind::timeout, "timed out " + doing());
     case Step::closed:
       return;

@@ -35,7 +35,7 @@ class Core : public std::enable_shared_from_this<Core> {
                          options_.caText, options_.certificateText, options_.keyText};
     for (const std::string* one :
          {&files.caFile, &files.certificate, &files.key, &files.caText, &files.certificateText, &files.keyText}) {
-      if (!one->empty() && !tls_) tls_ = TlsContext::make(files);
+      if (!one->empty() && !tls_) tls_ = TlsContext::make(files, options_.logger);
     }
   }
 
@@ -55,6 +55,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::unique_ptr<Stream::Ask> stream{};
     std::uint64_t number{0};  ///< of the stream that begins, or without `stream` of the one that ends
     std::size_t connections{0};
+    bool doubts{false};
   };
 
   void push(Order order) {
@@ -85,7 +86,7 @@ class Core : public std::enable_shared_from_this<Core> {
   }
 
   TlsContext& tls() {
-    if (!tls_) tls_ = TlsContext::make({});
+    if (!tls_) tls_ = TlsContext::make({}, options_.logger);
     return *tls_;
   }
 
@@ -105,7 +106,9 @@ class Core : public std::enable_shared_from_this<Core> {
       return;
     }
     Pool& pool = pools_.try_emplace(order.origin, *around_, order.origin).first->second;
-    if (order.call) {
+    if (order.doubts) {
+      pool.doubt();
+    } else if (order.call) {
       pool.submit(std::move(order.call));
     } else {
       pool.keepReady(order.connections);
@@ -230,6 +233,8 @@ class Client final : public HttpClient {
                  .number = number});
     return handle;
   }
+
+  void doubt(const Origin& origin) override { core_->push({.origin = origin, .doubts = true}); }
 
   void preconnect(const Origin& origin, std::size_t connections) override {
     core_->push({.origin = origin, .connections = connections});

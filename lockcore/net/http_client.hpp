@@ -14,6 +14,7 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/export.hpp>
+#include <tenure/lockcore/logger.hpp>
 
 namespace tenure::net {
 
@@ -154,6 +155,7 @@ struct HttpClientOptions {
   std::chrono::milliseconds latePatience{5'000};
   std::size_t maxLate{8};
   std::string userAgent{"tenure"};
+  Logger logger{};  ///< is told of certificates that changed on disk, and cannot be used or are used from now on
 };
 
 /// One thread ("tenure-net") serves all connections of a client. Contract:
@@ -191,6 +193,11 @@ class TENURE_API HttpClient {
   /// is destroyed.
   [[nodiscard]] virtual std::shared_ptr<void> stream(const Origin& origin, HttpRequest request,
                                                      const StreamLimits& limits, StreamHandlers handlers) = 0;
+
+  /// The last answer was not one of the service: something else has its address, or stands before it. If the name has
+  /// further addresses, the next connection goes to another one, and no request to this one on a connection that is
+  /// idle now. Any thread; in a handler it counts before the next request.
+  virtual void doubt(const Origin& /*origin*/) {}
 
   /// Keeps `connections` kept-alive connections open, now and after each loss, as long as calls to that origin come at
   /// least once per `idleTimeout`. Failures are silent (the next call meets them itself) and are followed by growing

@@ -9,6 +9,8 @@
 #include <openssl/x509.h>
 #include <stdexcept>
 
+#include "tls_faults.hpp"
+
 namespace tenure::net {
 namespace {
 
@@ -16,15 +18,22 @@ struct FreePem {
   void operator()(BIO* bio) const noexcept { BIO_free(bio); }
   void operator()(X509* certificate) const noexcept { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const noexcept { EVP_PKEY_free(key); }
+  void operator()(STACK_OF(X509_INFO) * all) const noexcept { sk_X509_INFO_pop_free(all, X509_INFO_free); }
 };
 using Text = std::unique_ptr<BIO, FreePem>;
 using Certificate = std::unique_ptr<X509, FreePem>;
 using Key = std::unique_ptr<EVP_PKEY, FreePem>;
+using Objects = std::unique_ptr<STACK_OF(X509_INFO), FreePem>;
 
-Text opened(const std::string& text) {
-  const bool fits = text.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-  Text bio{fits ? BIO_new_mem_buf(text.data(), static_cast<int>(text.size())) : nullptr};
-  if (!bio) throw std::runtime_error("a PEM text cannot be read");
+[[noreturn]] void refuse(const PemText& pem, const std::string& why) {
+  throw std::runtime_error(pem.name + ": " + why + " (" + lastTlsError() + "); it must be PEM");
+}
+
+Text opened(const PemText& pem) {
+  const bool fits = pem.text.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  Text bio{fits ? BIO_new_mem_buf(pem.text.data(), static_cast<int>(pem.text.size())) : nullptr};
+  if (!bio) refuse(pem, "it cannot be read");
+  ERR_clear_error();
   return bio;
 }
 
@@ -34,47 +43,60 @@ int noPassword(char* /*room*/, int /*size*/, int /*writes*/, void* wasAsked) {
   return -1;
 }
 
-Certificate next(BIO& text) { return Certificate{PEM_read_bio_X509(&text, nullptr, noPassword, nullptr)}; }
+Certificate next(BIO& text) { return Certificate{PEM_read_bio_X509_AUX(&text, nullptr, noPassword, nullptr)}; }
 
-[[noreturn]] void refuse(const std::string& what) {
-  ERR_clear_error();
-  throw std::runtime_error(what);
+/// The end of the text counts as an error. Any other one means that something in it is broken.
+bool isAtEnd() {
+  const unsigned long code = ERR_peek_last_error();
+  const bool end = ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+  if (end) ERR_clear_error();
+  return end;
 }
 
-Key keyIn(const std::string& text) {
+Key keyIn(const PemText& pem) {
   bool isEncrypted = false;
-  const Text bio = opened(text);
+  const Text bio = opened(pem);
   Key key{PEM_read_bio_PrivateKey(bio.get(), nullptr, noPassword, &isEncrypted)};
-  if (isEncrypted) refuse("the key of the client certificate (given as text) is encrypted; give it decrypted");
-  if (!key) refuse("the key of the client certificate (given as text) is no PEM private key");
+  if (!key && isEncrypted) {
+    ERR_clear_error();
+    throw std::runtime_error(pem.name + ": it is encrypted, and nobody is there to ask for its password; give it " +
+                             "decrypted, and let only its owner read it");
+  }
+  if (!key) refuse(pem, "no private key can be read from it");
   return key;
 }
 
 }  // namespace
 
-void trustText(ssl_ctx_st& context, const std::string& certificates) {
-  const Text text = opened(certificates);
+void trustText(ssl_ctx_st& context, const PemText& authorities) {
+  const Text text = opened(authorities);
+  const Objects found{PEM_X509_INFO_read_bio(text.get(), nullptr, noPassword, nullptr)};
+  if (!found) refuse(authorities, "one of its certificates is broken");
   X509_STORE* store = SSL_CTX_get_cert_store(&context);
   int count = 0;
-  while (const Certificate one = next(*text)) count += X509_STORE_add_cert(store, one.get());
-  ERR_clear_error();  // the end of the text counts as one
-  if (count == 0) refuse("no certificate can be read from the CA certificates (given as text); they must be PEM");
+  for (int i = 0; i < sk_X509_INFO_num(found.get()); ++i) {
+    const X509_INFO* one = sk_X509_INFO_value(found.get(), i);
+    if (one->x509 != nullptr) count += X509_STORE_add_cert(store, one->x509);
+  }
+  if (count == 0) refuse(authorities, "no certificate can be read from it");
+  ERR_clear_error();
 }
 
-void introduceText(ssl_ctx_st& context, const std::string& certificates, const std::string& key) {
+void introduceText(ssl_ctx_st& context, const PemText& certificates, const PemText& key) {
   const Text text = opened(certificates);
   const Certificate own = next(*text);
   if (!own || SSL_CTX_use_certificate(&context, own.get()) != 1) {
-    refuse("no certificate can be read from the client certificate (given as text); it must be PEM");
+    refuse(certificates, "no certificate can be read from it");
   }
   while (const Certificate one = next(*text)) {
-    if (SSL_CTX_add1_chain_cert(&context, one.get()) != 1) refuse("the client certificate's chain cannot be used");
+    if (SSL_CTX_add1_chain_cert(&context, one.get()) != 1) refuse(certificates, "its chain cannot be used");
   }
+  if (!isAtEnd()) refuse(certificates, "a certificate of its chain is broken");
+  const Key secret = keyIn(key);
+  const bool good = SSL_CTX_use_PrivateKey(&context, secret.get()) == 1 && SSL_CTX_check_private_key(&context) == 1;
   ERR_clear_error();
-  const bool good = SSL_CTX_use_PrivateKey(&context, keyIn(key).get()) == 1;
-  if (!good || SSL_CTX_check_private_key(&context) != 1) {
-    refuse("the key (given as text) belongs to another certificate than the client certificate");
-  }
+  if (good) return;
+  throw std::runtime_error(key.name + ": it belongs to another certificate than " + certificates.name);
 }
 
 }  // namespace tenure::net

@@ -67,6 +67,15 @@ void Pool::keepReady(std::size_t connections) {
   dialWhatIsMissing();
 }
 
+void Pool::doubt() {
+  const auto address = std::exchange(answeredBy_, std::nullopt);
+  if (!address || !around_.book.putLast(route_.host(), *address)) return;
+  for (Connection* connection : std::vector{idle_}) {
+    if (connection->address() == address) drop(*connection);
+  }
+  dialWhatIsMissing();
+}
+
 std::vector<std::unique_ptr<Call>> Pool::closeAll() {
   std::vector<std::unique_ptr<Call>> calls;
   while (!waiting_.empty()) calls.push_back(takeWaiting(waiting_.begin()));
@@ -199,6 +208,7 @@ void Pool::pauseAhead() {
 
 void Pool::answered(Connection& connection, HttpOutcome outcome) {
   if (outcome) pause_ = firstPause;
+  if (outcome) answeredBy_ = connection.address();
   Call* call = connection.takeCall();
   std::unique_ptr<Call> owned;
   if (call != nullptr) {

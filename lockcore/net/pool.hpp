@@ -27,6 +27,8 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
 
   void submit(std::unique_ptr<Call> call);
   void keepReady(std::size_t connections);
+  /// The last answer was not one of the service.
+  void doubt();
 
   /// Returns all calls unanswered and closes all connections.
   [[nodiscard]] std::vector<std::unique_ptr<Call>> closeAll();
@@ -69,8 +71,9 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   std::uint64_t calls_{0};
   std::size_t wanted_{0};  ///< connections to keep ready
   std::chrono::nanoseconds lastCall_{0};
-  std::chrono::milliseconds pause_;  ///< before connections are opened ahead again, after a failure
-  std::string lastFailure_{};        ///< since the last connection that was opened
+  std::chrono::milliseconds pause_;        ///< before connections are opened ahead again, after a failure
+  std::optional<IpAddress> answeredBy_{};  ///< the last answer came from there
+  std::string lastFailure_{};              ///< since the last connection that was opened
 };
 
 }  // namespace tenure::net

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "ip_address.hpp"
-#include "lockcore/runtime/regular_file.hpp"
 #include "pem_text.hpp"
+#include "tls_faults.hpp"
 
 namespace tenure::net {
 
@@ -30,23 +30,24 @@ struct Free {
 };
 using SessionTicket = std::unique_ptr<SSL_SESSION, Free<SSL_SESSION_free>>;
 
-std::string lastError() {
-  const unsigned long code = ERR_get_error();
-  ERR_clear_error();
-  if (code == 0) return "no reason given";
-  const char* reason = ERR_reason_error_string(code);
-  return reason != nullptr ? reason : "OpenSSL error " + std::to_string(code);
-}
-
-using Tickets = std::map<std::string, SessionTicket>;
+/// What was read at one moment. Sessions keep it, also when newer files have taken its place.
+struct Loaded {
+  std::map<std::string, SessionTicket> tickets{};  ///< destroyed after the context, which may still put one into it
+  std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>> context{};
+  std::string authorities{};  ///< "CA file ./ca.pem"
+  std::string own{};          ///< "client certificate ./c.pem" and what it says; empty: there is none
+  std::string trouble{};      ///< why newer files are not in use
+  bool doubted{false};        ///< a handshake failed: newer files may be there
+};
+using LoadedPtr = std::shared_ptr<Loaded>;
 
 class Session final : public TlsSession {
  public:
-  Session(SSL_CTX& context, Tickets& tickets, const std::string& host, std::uint16_t port)
-      : tickets_{tickets},
+  Session(LoadedPtr loaded, const std::string& host, std::uint16_t port)
+      : loaded_{std::move(loaded)},
         host_{host},
         key_{host + ":" + std::to_string(port)},
-        ssl_{SSL_new(&context)},
+        ssl_{SSL_new(loaded_->context.get())},
         in_{BIO_new(BIO_s_mem())},
         out_{BIO_new(BIO_s_mem())} {
     if (!ssl_ || in_ == nullptr || out_ == nullptr) {
@@ -59,13 +60,14 @@ class Session final : public TlsSession {
     SSL_set_app_data(ssl_.get(), this);
     SSL_set_connect_state(ssl_.get());
     demandName();
-    if (const auto known = tickets.find(key_); known != tickets.end()) {
+    if (const auto known = loaded_->tickets.find(key_); known != loaded_->tickets.end()) {
       SSL_set_session(ssl_.get(), known->second.get());
-      tickets.erase(known);  // if a ticket is used twice, an observer can link two connections (RFC 8446, C.4)
+      loaded_->tickets.erase(known);  // if a ticket is used twice, an observer can link two connections (RFC 8446, C.4)
     }
   }
 
   ~Session() override {
+    if (!ready_) loaded_->doubted = true;
     // OpenSSL invalidates the ticket of a connection that ends without a shutdown message.
     SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN);
   }
@@ -77,6 +79,7 @@ class Session final : public TlsSession {
     ERR_clear_error();
     const int result = SSL_do_handshake(ssl_.get());
     flush(out);
+    ready_ = ready_ || result == 1;
     if (result == 1) return State::ready;
     if (SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ) return State::more;
     return fail(handshakeFault());
@@ -96,7 +99,8 @@ class Session final : public TlsSession {
       flush(out);  // an answer to a key update
       if (reason == SSL_ERROR_WANT_READ) return State::more;
       if (reason == SSL_ERROR_ZERO_RETURN) return State::ended;
-      return fail("the TLS stream is broken (" + lastError() + ")");
+      const std::string refusal = refusalOfOurs();
+      return fail(refusal.empty() ? "the TLS stream is broken (" + lastTlsError() + ")" : withTrouble(refusal));
     }
   }
 
@@ -104,13 +108,18 @@ class Session final : public TlsSession {
     ERR_clear_error();
     const bool good = SSL_write(ssl_.get(), plain.data(), static_cast<int>(plain.size())) > 0;
     flush(out);
-    if (!good) why_ = "the TLS stream is broken (" + lastError() + ")";
+    if (!good) why_ = "the TLS stream is broken (" + lastTlsError() + ")";
     return good;
   }
 
   const std::string& why() const override { return why_; }
+  bool isOursRefused() const override { return oursRefused_; }
 
-  void keepTicket(SSL_SESSION* ticket) { tickets_[key_].reset(ticket); }
+  void keepTicket(SSL_SESSION* ticket) { loaded_->tickets[key_].reset(ticket); }
+  void noteDemand() { demanded_ = true; }
+  void noteRefused(const X509* certificate) {
+    if (certificate != nullptr && refused_.empty()) refused_ = describe(*certificate);
+  }
 
  private:
   void demandName() {
@@ -123,7 +132,7 @@ class Session final : public TlsSession {
     if (!set) throw std::runtime_error("OpenSSL does not accept \"" + host_ + "\" as a host name");
     // SSL_set_tlsext_host_name() is a macro with a C cast.
     if (!isAddress) SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host_.data());
-    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
+    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, onVerified);
   }
 
   void take(std::string_view received) {
@@ -145,25 +154,49 @@ class Session final : public TlsSession {
 
   std::string handshakeFault() {
     const long verdict = SSL_get_verify_result(ssl_.get());
-    if (verdict == X509_V_OK) return "the TLS handshake failed (" + lastError() + ")";
-    ERR_clear_error();
-    std::string hint = "; check the certificate of the server";
-    if (verdict == X509_V_ERR_CERT_HAS_EXPIRED || verdict == X509_V_ERR_CERT_NOT_YET_VALID) {
-      hint += " and the clock of this machine";
-    } else if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
-      hint += ": it must be issued for the name " + host_;
-    } else {
-      hint += ", and whether its issuer is in the trust store or CA file in use";
+    std::string fault = verdict == X509_V_OK ? refusalOfOurs() : std::string{};
+    if (fault.empty()) {
+      fault = verdict == X509_V_OK ? "the TLS handshake failed (" + lastTlsError() + ")"
+                                   : refusalOfServer(verdict, refused_, host_, loaded_->authorities);
     }
-    return std::string{"the certificate was refused ("} + X509_verify_cert_error_string(verdict) + ")" + hint;
+    ERR_clear_error();
+    return withTrouble(std::move(fault));
   }
 
-  Tickets& tickets_;
+  /// What was refused may have been replaced by what cannot be used.
+  [[nodiscard]] std::string withTrouble(std::string fault) const {
+    return loaded_->trouble.empty() ? fault : fault + ". " + loaded_->trouble;
+  }
+
+  /// Empty: the last call failed for another reason.
+  std::string refusalOfOurs() {
+    const std::string alert = alertAboutOurs(demanded_);
+    if (alert.empty()) return {};
+    oursRefused_ = loaded_->doubted = true;
+    ERR_clear_error();
+    if (loaded_->own.empty()) return "the server demands a client certificate, and none is given (" + alert + ")";
+    return "the server refused our " + loaded_->own + " (" + alert +
+           "); does the server trust its issuer, and are its time and use what the server demands?";
+  }
+
+  /// OpenSSL says whether it accepts a certificate of the server.
+  static int onVerified(int isGood, X509_STORE_CTX* verification) {
+    if (isGood == 1) return isGood;
+    auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    static_cast<Session*>(SSL_get_app_data(ssl))->noteRefused(X509_STORE_CTX_get_current_cert(verification));
+    return isGood;
+  }
+
+  const LoadedPtr loaded_;
   std::string host_;
   const std::string key_;
   std::unique_ptr<SSL, Free<SSL_free>> ssl_;
   BIO* in_;  // both belong to ssl_
   BIO* out_;
+  bool ready_{false};
+  bool demanded_{false};  ///< the server has asked for a certificate, and there is none
+  bool oursRefused_{false};
+  std::string refused_{};  ///< the certificate of the server that was refused
   std::string why_{};
 };
 
@@ -172,96 +205,84 @@ int onNewTicket(SSL* ssl, SSL_SESSION* ticket) {
   return 1;  // the session belongs to us now
 }
 
+/// Called where the server asks for a certificate and none is there.
+int onDemand(SSL* ssl, X509** /*certificate*/, EVP_PKEY** /*key*/) {
+  static_cast<Session*>(SSL_get_app_data(ssl))->noteDemand();
+  return 0;  // goes on without one
+}
+
+LoadedPtr loadedFrom(const CertificateTexts& texts) {
+  auto loaded = std::make_shared<Loaded>();
+  loaded->context.reset((leaveOpenSslAtExit(), SSL_CTX_new(TLS_client_method())));
+  SSL_CTX* raw = loaded->context.get();
+  if (raw == nullptr) throw std::runtime_error("OpenSSL does not start (" + lastTlsError() + ")");
+  if (SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) != 1) {
+    throw std::runtime_error("OpenSSL cannot be limited to TLS 1.2 and later (" + lastTlsError() + ")");
+  }
+  SSL_CTX_set_options(raw, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(raw, onNewTicket);
+  SSL_CTX_set_client_cert_cb(raw, onDemand);
+  static constexpr unsigned char protocols[] = "\x08http/1.1";
+  SSL_CTX_set_alpn_protos(raw, protocols, sizeof protocols - 1);
+  loaded->authorities = texts.authorities.name;
+  if (!texts.ofSystem) {
+    trustText(*raw, texts.authorities);
+  } else if (SSL_CTX_set_default_verify_paths(raw) != 1) {
+    throw std::runtime_error("the system's trust store cannot be used (" + lastTlsError() + ")");
+  }
+  if (texts.certificate.name.empty()) return loaded;
+  introduceText(*raw, texts.certificate, texts.key);
+  loaded->own = texts.certificate.name + ", " + describe(*SSL_CTX_get0_certificate(raw));
+  return loaded;
+}
+
 class Context final : public TlsContext {
  public:
-  explicit Context(const TlsFiles& files) : context_{(leaveOpenSslAtExit(), SSL_CTX_new(TLS_client_method()))} {
-    if (!context_) throw std::runtime_error("OpenSSL does not start (" + lastError() + ")");
-    SSL_CTX* raw = context_.get();
-    if (SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) != 1) {
-      throw std::runtime_error("OpenSSL cannot be limited to TLS 1.2 and later (" + lastError() + ")");
-    }
-    SSL_CTX_set_options(raw, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
-    SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(raw, onNewTicket);
-    static constexpr unsigned char protocols[] = "\x08http/1.1";
-    SSL_CTX_set_alpn_protos(raw, protocols, sizeof protocols - 1);
-    trust(files);
-    if (!files.certificateText.empty() || !files.keyText.empty()) {
-      introduceText(*raw, files.certificateText, files.keyText);
-    } else if (!files.certificate.empty() || !files.key.empty()) {
-      introduce(files);
-    }
+  Context(TlsFiles files, Logger logger) : files_{std::move(files)}, logger_{std::move(logger)} {
+    texts_ = files_.read();
+    loaded_ = loadedFrom(texts_);
   }
 
   std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) override {
-    return std::make_unique<Session>(*context_, tickets_, host, port);
+    // What could not be used is tried again: a file may have become readable without another change.
+    if (std::exchange(loaded_->doubted, false) || !loaded_->trouble.empty() || files_.changed()) readAgain();
+    return std::make_unique<Session>(loaded_, host, port);
   }
 
  private:
-  void trust(const TlsFiles& files) {
-    const std::string& caFile = files.caFile;
-    if (!files.caText.empty()) return trustText(*context_, files.caText);
-    if (caFile.empty()) {
-      if (SSL_CTX_set_default_verify_paths(context_.get()) == 1) return;
-      throw std::runtime_error("the system's trust store cannot be used (" + lastError() + ")");
+  void readAgain() {
+    try {
+      CertificateTexts texts = files_.read();
+      if (texts.ofSystem || texts != texts_) {
+        loaded_ = loadedFrom(texts);
+        texts_ = std::move(texts);
+        if (!texts_.ofSystem)
+          logger_.log(LogLevel::info, "TLS: new connections use " + inUse() + " as changed on disk");
+      }
+      loaded_->trouble.clear();
+    } catch (const std::runtime_error& error) {
+      const std::string trouble = std::string{error.what()} + "; what was read before stays in use";
+      if (std::exchange(loaded_->trouble, trouble) != trouble) logger_.log(LogLevel::warn, trouble);
     }
-    requireFile("CA file " + caFile, caFile);
-    if (SSL_CTX_load_verify_file(context_.get(), caFile.c_str()) == 1) return;
-    refuse("CA file " + caFile, "no certificate can be read from it");
   }
 
-  void introduce(const TlsFiles& files) {
-    const std::string certificate = "client certificate " + files.certificate;
-    const std::string key = "key " + files.key + " of the client certificate";
-    if (files.certificate.empty()) throw std::runtime_error(key + ": the certificate is missing; a key needs one");
-    if (files.key.empty()) throw std::runtime_error(certificate + ": its key is missing; give the path of both");
-    requireFile(certificate, files.certificate);
-    requireFile(key, files.key);
-    if (SSL_CTX_use_certificate_chain_file(context_.get(), files.certificate.c_str()) != 1) {
-      refuse(certificate, "no certificate can be read from it");
-    }
-    bool isEncrypted = false;
-    SSL_CTX_set_default_passwd_cb(context_.get(), refusePassword);
-    SSL_CTX_set_default_passwd_cb_userdata(context_.get(), &isEncrypted);
-    const bool good = SSL_CTX_use_PrivateKey_file(context_.get(), files.key.c_str(), SSL_FILETYPE_PEM) == 1;
-    SSL_CTX_set_default_passwd_cb_userdata(context_.get(), nullptr);
-    if (good && SSL_CTX_check_private_key(context_.get()) == 1) return;
-    if (isEncrypted) {
-      throw std::runtime_error(key +
-                               ": it is encrypted, and nobody is there to ask for its password; decrypt it, and "
-                               "let only its owner read the file");
-    }
-    // OpenSSL compares a key that it reads with the certificate.
-    if (ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH ||
-        ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_TYPE_MISMATCH) {
-      ERR_clear_error();
-      throw std::runtime_error(key + ": it belongs to another certificate than " + files.certificate);
-    }
-    refuse(key, "no private key can be read from it");
+  [[nodiscard]] std::string inUse() const {
+    return loaded_->authorities + (loaded_->own.empty() ? "" : " and " + loaded_->own);
   }
 
-  static int refusePassword(char* /*room*/, int /*size*/, int /*writes*/, void* wasAsked) {
-    if (wasAsked != nullptr) *static_cast<bool*>(wasAsked) = true;
-    return -1;
-  }
-
-  /// OpenSSL would wait for a pipe, and for a missing file its message is a number and "system lib".
-  static void requireFile(const std::string& what, const std::string& path) {
-    if (const std::string why = refusalOf(path); !why.empty()) throw std::runtime_error(what + " " + why);
-  }
-
-  [[noreturn]] static void refuse(const std::string& what, const std::string& why) {
-    throw std::runtime_error(what + ": " + why + " (" + lastError() + "); it must be a readable PEM file");
-  }
-
-  Tickets tickets_{};  // destroyed after objects that may still put a ticket into it
-  std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>> context_;
+  CertificateFiles files_;
+  const Logger logger_;
+  CertificateTexts texts_{};
+  LoadedPtr loaded_{};
 };
 
 }  // namespace
 
-std::unique_ptr<TlsContext> TlsContext::make(const TlsFiles& files) { return std::make_unique<Context>(files); }
+std::unique_ptr<TlsContext> TlsContext::make(TlsFiles files, Logger logger) {
+  return std::make_unique<Context>(std::move(files), std::move(logger));
+}
 
 }  // namespace tenure::net

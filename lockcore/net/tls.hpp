@@ -1,13 +1,15 @@
 // Internal: TLS as a filter between two byte streams. Only tls.cpp knows OpenSSL.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include <tenure/lockcore/export.hpp>
+#include <tenure/lockcore/logger.hpp>
 
-#include "transport.hpp"
+#include "certificate_files.hpp"
 
 namespace tenure::net {
 
@@ -34,26 +36,23 @@ class TlsSession {
   /// False if the session is broken.
   [[nodiscard]] virtual bool write(std::string_view plain, std::string& out) = 0;
   [[nodiscard]] virtual const std::string& why() const = 0;
-};
-
-/// Paths of PEM files, or their contents. Without a CA it is the system's trust store; an empty certificate is none.
-struct TlsFiles {
-  std::string caFile{};
-  std::string certificate{};
-  std::string key{};
-  std::string caText{};
-  std::string certificateText{};
-  std::string keyText{};
+  /// After `failed`: the peer ended it because of this side's certificate, or because there is none. With TLS 1.3 it
+  /// says so after the handshake, when it is read.
+  [[nodiscard]] virtual bool isOursRefused() const = 0;
 };
 
 /// Trust store, the client's own certificate, and session tickets. Belongs to one thread once it is made.
 class TlsContext {
  public:
-  /// Throws std::runtime_error if a file cannot be used, or if OpenSSL refuses to work.
-  [[nodiscard]] static std::unique_ptr<TlsContext> make(const TlsFiles& files);
+  /// Throws std::runtime_error if a file cannot be used, or if OpenSSL refuses to work. The logger is told when files
+  /// have changed.
+  [[nodiscard]] static std::unique_ptr<TlsContext> make(TlsFiles files, Logger logger);
   virtual ~TlsContext() = default;
 
-  /// For a connection to this host. The certificate must contain this name (or address).
+  /// For a connection to this host. The certificate must contain this name (or address). Files that have changed since
+  /// the last connection are read again, and all of them after a handshake that failed: the time and size of a file do
+  /// not show every change. Files that cannot be used (half of them may have been written) change nothing: what was
+  /// read before stays in use. Sessions that exist already are not touched.
   [[nodiscard]] virtual std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) = 0;
 };
 

@@ -14,9 +14,9 @@ namespace {
 
 FileRefusal unreadable() { return {"cannot be read: " + errnoText(errno)}; }
 
-boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path) {
+boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path, int directory) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  UniqueFd file{::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0) return unreadable();
   if (!S_ISREG(about.st_mode)) return FileRefusal{"is not a regular file"};
@@ -25,8 +25,8 @@ boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path
 
 }  // namespace
 
-boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most) {
-  const auto file = openRegular(path);
+boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most, int directory) {
+  const auto file = openRegular(path, directory);
   if (!file) return file.error();
   std::string text(most + 1, '\0');
   std::size_t size = 0;
@@ -41,9 +41,12 @@ boost::system::result<std::string, FileRefusal> regularFile(const std::string& p
   return {boost::system::in_place_value, std::move(text)};
 }
 
-std::string refusalOf(const std::string& path) {
-  const auto file = openRegular(path);
-  return file ? std::string{} : file.error().why;
+FileStamp stampOf(const std::string& path) noexcept {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return {};
+  const auto whole = [](auto number) { return static_cast<std::uint64_t>(number); };
+  return {{whole(about.st_dev), whole(about.st_ino), whole(about.st_size), whole(about.st_mtim.tv_sec),
+           whole(about.st_mtim.tv_nsec), whole(about.st_ctim.tv_sec), whole(about.st_ctim.tv_nsec)}};
 }
 
 }  // namespace tenure

@@ -1,7 +1,10 @@
 // Small files that others write: certificates, keys, passwords, tokens.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
 #include <string>
 
 #include <boost/system/result.hpp>
@@ -16,11 +19,20 @@ struct FileRefusal {
 };
 
 /// What is in a regular file of at most `most` bytes (whole KiB). Waits for no pipe and no device, so it may be called
-/// where nobody would notice a wait. The refusal never has a part of the content.
+/// where nobody would notice a wait. The refusal never has a part of the content. A relative path starts at
+/// `directory`, an open descriptor.
 [[nodiscard]] TENURE_API boost::system::result<std::string, FileRefusal> regularFile(const std::string& path,
-                                                                                     std::size_t most);
+                                                                                     std::size_t most,
+                                                                                     int directory = AT_FDCWD);
 
-/// For files that a library opens by their names, which would wait for a pipe. Empty: it can be opened.
-[[nodiscard]] TENURE_API std::string refusalOf(const std::string& path);
+/// Differs after a write into the file and after another file got its name, also behind links. The time of change is
+/// part of it, because programs that copy a file can set the other one. Two writes within one tick of the kernel's
+/// clock (up to 10 ms) to one size look like one.
+struct FileStamp {
+  std::array<std::uint64_t, 7> parts{};  ///< all zero: there is no such file
+
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+[[nodiscard]] TENURE_API FileStamp stampOf(const std::string& path) noexcept;
 
 }  // namespace tenure

@@ -80,7 +80,8 @@ TEST_F(HttpClientCertificate, filesThatCannotBeUsed) {
   expectRefused({.certificate = certificate_, .key = absent},
                 "key " + absent + " of the client certificate cannot be read: No such file");
   expectRefused({.certificate = certificate_, .key = wrong}, "no private key can be read from it");
-  expectRefused({.certificate = certificate_, .key = otherKey}, "belongs to another certificate than " + certificate_);
+  expectRefused({.certificate = certificate_, .key = otherKey},
+                "belongs to another certificate than client certificate " + certificate_);
   expectRefused({.certificate = certificate_, .key = encrypted}, "it is encrypted");
   expectRefused({.certificate = certificate_}, "its key is missing");
   expectRefused({.key = key_}, "the certificate is missing");

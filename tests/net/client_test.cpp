@@ -263,6 +263,119 @@ TEST(HttpClient, triesTheSecondAddressAndRemembersIt) {
   EXPECT_EQ(server.accepted(), 1);
 }
 
+/// The first address of a name accepts connections and is not the service, in many ways.
+class OneBadAddress : public testing::Test {
+ protected:
+  static constexpr const char* good = "127.0.0.1";
+
+  /// Two servers at one port of two addresses; ::1 is the first address of the name.
+  void expectAnswers(const Script& bad, const std::function<net::Origin(std::uint16_t)>& at,
+                     const TestServer::Options& options, net::HttpClientOptions client, int badConnections) {
+    TestServer served{echo, options};
+    TestServer::Options other = options;
+    other.v6 = true;
+    other.port = served.port();
+    if (other.identity) other.scriptStartsTls = true;
+    TestServer wrong{bad, other};
+    const auto made = makeHttpClient(std::move(client), {.lookup = [](const std::string&) {
+                                       return net::Addresses{ip("::1"), ip(good)};
+                                     }});
+    for (int i = 0; i < 3; ++i) {
+      const auto outcome = call(*made, at(served.port()), withBody("x"), 4s);
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_EQ(outcome->body, "x");
+    }
+    EXPECT_EQ(wrong.accepted(), badConnections);
+    EXPECT_EQ(served.accepted(), 1);
+  }
+};
+
+TEST_F(OneBadAddress, oneWhoseHandshakeFailsIsLeft) {
+  const TestAuthority authority, stranger{"a stranger"};
+  const TestServer::Options options{.identity = authority.issue({"DNS:some.name"})};
+  const auto at = [](std::uint16_t port) { return tlsAt(port, "some.name"); };
+  const net::HttpClientOptions client{.caFile = authority.caFile()};
+  expectAnswers([](Peer& peer) { peer.close(); }, at, options, client, 1);
+  expectAnswers([](Peer& peer) { peer.reset(); }, at, options, client, 1);
+  expectAnswers([](Peer& peer) { peer.waitForEnd(); }, at, options, client, 1);
+  expectAnswers(
+      [](Peer& peer) {
+        peer.write("HTTP/1.1 400 Bad Request\r\n\r\n");
+        peer.waitForEnd();
+      },
+      at, options, client, 1);
+  expectAnswers(
+      [](Peer& peer) {
+        peer.write("SSH-2.0-x\r\n");
+        peer.waitForEnd();
+      },
+      at, options, client, 1);
+}
+
+TEST_F(OneBadAddress, aCertificateOfAnotherServerLeavesTheAddress) {
+  const TestAuthority authority;
+  TestServer served{echo, {.identity = authority.issue({"DNS:some.name"})}};
+  TestServer wrong{echo, {.v6 = true, .identity = authority.issue({"DNS:other.name"}), .port = served.port()}};
+  const auto made = makeHttpClient({.caFile = authority.caFile()}, {.lookup = [](const std::string&) {
+                                     return net::Addresses{ip("::1"), ip(good)};
+                                   }});
+  for (int i = 0; i < 3; ++i) {
+    const auto outcome = call(*made, tlsAt(served.port(), "some.name"), withBody("x"));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+  }
+  EXPECT_EQ(wrong.accepted(), 1);
+}
+
+TEST_F(OneBadAddress, aProxyThatIsNoneIsLeft) {
+  const TestAuthority authority;
+  const auto tunnel = [&](Peer& peer) {
+    if (peer.readRequest().empty()) return;
+    peer.write("HTTP/1.1 200 x\r\n\r\n");
+    if (peer.startTls()) echo(peer);
+  };
+  for (const std::string& answer :
+       {std::string{}, std::string{"HTTP/1.1 403 no\r\nContent-Length: 0\r\n\r\n"}, std::string{"SSH-2.0-x\r\n"}}) {
+    const TestServer::Options options{.identity = authority.issue({"DNS:lease.test"}), .scriptStartsTls = true};
+    TestServer proxy{tunnel, options};
+    TestServer wrong{[&](Peer& peer) {
+                       if (peer.readRequest().empty()) return;
+                       if (!answer.empty()) peer.write(answer);
+                       peer.close();
+                     },
+                     {.v6 = true, .port = proxy.port()}};
+    const auto made = makeHttpClient(
+        {.caFile = authority.caFile(), .proxy = {.https = "http://some.proxy:" + std::to_string(proxy.port())}},
+        {.lookup = [](const std::string&) {
+          return net::Addresses{ip("::1"), ip(good)};
+        }});
+    for (int i = 0; i < 3; ++i) {
+      const auto outcome = call(*made, tlsAt(443, "lease.test"), withBody("x"));
+      ASSERT_TRUE(outcome) << outcome.error().message;
+    }
+    EXPECT_EQ(wrong.accepted(), 1);
+  }
+}
+
+/// Only who asks knows whether an answer is that of the service.
+TEST_F(OneBadAddress, anAddressThatIsDoubtedIsLeft) {
+  TestServer served{echo};
+  TestServer wrong{[](Peer& peer) {
+                     while (!peer.readRequest().empty()) peer.reply("please log in");
+                   },
+                   {.v6 = true, .port = served.port()}};
+  const auto made = makeHttpClient({}, {.lookup = [](const std::string&) {
+                                     return net::Addresses{ip("::1"), ip(good)};
+                                   }});
+  const net::Origin origin = plainAt(served.port(), "some.name");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(call(*made, origin, withBody("x"))->body, "please log in");
+  made->doubt(origin);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(call(*made, origin, withBody("x"))->body, "x");
+  EXPECT_EQ(wrong.accepted(), 1);
+  made->doubt(plainAt(served.port(), "127.0.0.1"));
+  EXPECT_EQ(call(*made, origin, withBody("x"))->body, "x");
+  EXPECT_EQ(served.accepted(), 1) << "an origin that was never asked, and one with a single address, cost nothing";
+}
+
 TEST(HttpClient, speaksIpv6) {
   std::string seen;
   TestServer server{[&](Peer& peer) {

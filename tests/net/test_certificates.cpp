@@ -57,9 +57,9 @@ void writeCertificate(const Identity& identity, const std::string& path) {
   PEM_write_X509(newFile(path).get(), identity.certificate.get());
 }
 
-TestAuthority::TestAuthority() {
+TestAuthority::TestAuthority(const std::string& name) {
   self_.key = newKey();
-  self_.certificate = newCertificate("tenure test authority", self_.key.get(), 2);
+  self_.certificate = newCertificate(name.c_str(), self_.key.get(), 2);
   X509_set_issuer_name(self_.certificate.get(), X509_get_subject_name(self_.certificate.get()));
   addExtension(self_.certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
   X509_sign(self_.certificate.get(), self_.key.get(), EVP_sha256());

@@ -22,7 +22,8 @@ void writeCertificate(const Identity& identity, const std::string& path);
 /// A certificate authority for the test; only clients that trust caFile() trust its certificates.
 class TestAuthority {
  public:
-  TestAuthority();
+  /// Two of one name whose certificates have no key identifiers cannot both be trusted: OpenSSL takes the first.
+  explicit TestAuthority(const std::string& name = "tenure test authority");
 
   /// `names`: entries as in openssl.cnf, "DNS:localhost" or "IP:127.0.0.1". Valid from yesterday until `days` from now.
   [[nodiscard]] Identity issue(const std::vector<std::string>& names, int days = 1) const;

@@ -21,13 +21,14 @@ int newSocket(bool v6, bool blocking = true) {
   return fd;
 }
 
-std::uint16_t bindLoopback(int fd, bool v6) {
+std::uint16_t bindLoopback(int fd, bool v6, std::uint16_t port = 0) {
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
   six.sin6_addr = in6addr_loopback;
   sockaddr_in four{};
   four.sin_family = AF_INET;
   four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  four.sin_port = six.sin6_port = htons(port);
   auto* address = v6 ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four);
   socklen_t size = v6 ? sizeof six : sizeof four;
   if (bind(fd, address, size) != 0 || getsockname(fd, address, &size) != 0) throw std::runtime_error("no port");
@@ -130,7 +131,7 @@ void echo(Peer& peer) {
 TestServer::TestServer(Script script, Options options) : script_{std::move(script)}, options_{std::move(options)} {
   if (options_.identity) context_ = contextWith(*options_.identity);
   listener_ = newSocket(options_.v6);
-  port_ = bindLoopback(listener_, options_.v6);
+  port_ = bindLoopback(listener_, options_.v6, options_.port);
   if (listen(listener_, 256) != 0) throw std::runtime_error("no listener");
   acceptor_ = detail::startThread("test-accept", [this] { acceptAll(); });
 }

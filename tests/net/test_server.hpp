@@ -71,6 +71,7 @@ class TestServer {
     int newestTls{TLS1_3_VERSION};
     bool scriptStartsTls{false};
     std::string clientCa{};  ///< a file: clients must have a certificate of this authority
+    std::uint16_t port{0};   ///< 0: any
   };
   explicit TestServer(Script script) : TestServer{std::move(script), Options{}} {}
   TestServer(Script script, Options options);

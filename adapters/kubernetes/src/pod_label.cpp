@@ -82,7 +82,7 @@ class PodLabel::Impl : public std::enable_shared_from_this<Impl> {
   Impl(const PodLabelOptions& options, const KubernetesStoreOptions& cluster, Logger logger)
       : lookEvery_{options.lookEvery},
         timeout_{options.timeout},
-        gateway_{kubernetes_store::makeHttpGateway(cluster)},
+        gateway_{kubernetes_store::makeHttpGateway(cluster, logger)},
         keeper_{{"Kubernetes at " + gateway_->describe() + ", namespace " + cluster.inNamespace, cluster.inNamespace,
                  options.pod, options.selector},
                 [this](const Request& request) { return ask(request); }},

@@ -58,12 +58,15 @@ std::optional<Fault> faultIn(const CallName& call, const Outcome& outcome) {
   }
   if (outcome->status == 200 || outcome->status == 201) return std::nullopt;
   const Rule& rule = ruleOf(outcome->status);
-  std::string message = statusFrom(outcome->body).message;
+  const Status said = statusFrom(outcome->body);
+  // Only the server's own words prove that it has refused: what stands in its place may have passed the request on.
+  const bool isOfServer = !said.message.empty() || !said.reason.empty();
+  std::string message = said.message;
   if (message.empty()) message = outcome->body;
   std::string text = call.text() + ": the server answered " + std::to_string(outcome->status);
   if (!message.empty()) text += ": " + inQuotes(message, longestTold);
   if (!rule.advice.empty()) text.append(". ").append(rule.advice);
-  return Fault{{rule.errorClass, std::move(text)}, rule.maybeApplied};
+  return Fault{{rule.errorClass, std::move(text)}, rule.maybeApplied || !isOfServer};
 }
 
 StoreError notUnderstood(const CallName& call, const std::string& what) {

@@ -18,7 +18,7 @@ std::shared_ptr<LeaseStore> makeKubernetesStore(const KubernetesStoreOptions& op
   if (whole.has_error()) throw std::runtime_error{"Kubernetes store: " + whole.error().message};
   checkOptions(*whole);
   return makeStore({whole->inNamespace, whole->labels},
-                   {makeHttpGateway(*whole), std::move(logger), sharedScheduler(), whole->watches});
+                   {makeHttpGateway(*whole, logger), std::move(logger), sharedScheduler(), whole->watches});
 }
 
 }  // namespace tenure

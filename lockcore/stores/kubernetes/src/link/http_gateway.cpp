@@ -76,6 +76,13 @@ class Server {
 };
 using ServerPtr = std::shared_ptr<Server>;
 
+/// What proves that an answer is one of an API server: it is an object with a kind, errors (Status) too. Two answers of
+/// its own have none (429 of too many requests, 404 of a path), which costs a connection. A login page is none, nor
+/// what another server says that took over one of several addresses.
+bool isOfApiServer(const net::HttpResponse& response) {
+  return response.body.starts_with('{') && response.body.find("\"kind\"") != std::string::npos;
+}
+
 ErrorClass classOf(HttpError::Kind kind) {
   return kind == HttpError::Kind::tls ? ErrorClass::misconfigured : ErrorClass::transient;
 }
@@ -114,6 +121,9 @@ class UserCall : public std::enable_shared_from_this<UserCall> {
       const HttpError& error = outcome.error();
       return handler_(CallFault{{classOf(error.kind), error.message}, error.maybeSent});
     }
+    if (!isOfApiServer(*outcome)) {
+      if (const auto client = server_->client()) client->doubt(server_->origin());
+    }
     // Whoever is not known to the server has not been let in: the request was not carried out.
     if (outcome->status == 401 && mayRepeat && server_->token().replaced(token)) {
       const auto next = server_->token().show();
@@ -145,7 +155,7 @@ Ending endingOf(const Server& server, net::HttpOutcome outcome) {
 
 class HttpGateway final : public Gateway {
  public:
-  explicit HttpGateway(const KubernetesStoreOptions& options)
+  HttpGateway(const KubernetesStoreOptions& options, Logger logger)
       : server_{std::make_shared<Server>(options, net::parseUrl(options.server).value())},
         client_{net::HttpClient::make({.caFile = options.caFile,
                                        .certificate = options.certificate,
@@ -154,7 +164,8 @@ class HttpGateway final : public Gateway {
                                        .certificateText = options.certificateText,
                                        .keyText = options.keyText,
                                        .proxy = {},
-                                       .maxReply = longestPage})} {
+                                       .maxReply = longestPage,
+                                       .logger = std::move(logger)})} {
     server_->use(client_);
   }
 
@@ -198,8 +209,8 @@ class HttpGateway final : public Gateway {
 
 }  // namespace
 
-std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options) {
-  return std::make_shared<HttpGateway>(options);
+std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options, Logger logger) {
+  return std::make_shared<HttpGateway>(options, std::move(logger));
 }
 
 }  // namespace tenure::kubernetes_store

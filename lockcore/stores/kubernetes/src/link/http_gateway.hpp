@@ -16,6 +16,7 @@ TENURE_API void checkOptions(const KubernetesStoreOptions& options);
 
 /// The options must have no faults and leave nothing to the pod. Nobody is asked before the first call. Throws
 /// std::runtime_error if a certificate or a key cannot be used.
-[[nodiscard]] TENURE_API std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options);
+[[nodiscard]] TENURE_API std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options,
+                                                                  Logger logger = {});
 
 }  // namespace tenure::kubernetes_store

@@ -1,0 +1,116 @@
+#include "certificate_files.hpp"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <map>
+#include <openssl/x509.h>
+#include <stdexcept>
+#include <system_error>
+
+#include "lockcore/runtime/unique_fd.hpp"
+
+namespace tenure::net {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t longestFile = std::size_t{16} << 20U;  // a system's bundle has 0.2 MiB
+
+/// Reads files, each directory opened once.
+class Reader {
+ public:
+  std::string read(const std::string& name, const std::string& path) {
+    const fs::path place = placeOf(path);
+    const int directory = opened(place.parent_path());
+    // Where the directory cannot be opened, the whole path tells what is wrong.
+    auto text = directory >= 0 ? regularFile(place.filename().string(), longestFile, directory)
+                               : regularFile(path, longestFile);
+    if (!text) throw std::runtime_error(name + " " + text.error().why);
+    return *std::move(text);
+  }
+
+ private:
+  /// One step of a link is followed: `tls.crt -> ..data/tls.crt`.
+  static fs::path placeOf(const fs::path& path) {
+    std::error_code isNoLink;
+    const fs::path target = fs::read_symlink(path, isNoLink);
+    return isNoLink ? path : path.parent_path() / target;
+  }
+
+  int opened(const fs::path& directory) {
+    const std::string name = directory.empty() ? "." : directory.string();
+    const auto [known, fresh] = directories_.try_emplace(name);
+    if (fresh) known->second.reset(::open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return known->second.get();
+  }
+
+  std::map<std::string, UniqueFd> directories_{};
+};
+
+/// Where OpenSSL finds the system's authorities: SSL_CERT_FILE, SSL_CERT_DIR, or what it was built with.
+std::string systemsPlace(const char* variable, const char* builtIn) {
+  const char* named = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): OpenSSL does the same
+  return named != nullptr ? named : builtIn;
+}
+
+}  // namespace
+
+CertificateFiles::Stamps CertificateFiles::look() const {
+  Stamps stamps;
+  const auto stamp = [](const std::string& path) { return path.empty() ? FileStamp{} : stampOf(path); };
+  stamps[0] = stamp(files_.certificate);
+  stamps[1] = stamp(files_.key);
+  if (!files_.caText.empty()) return stamps;
+  if (!files_.caFile.empty()) {
+    stamps[2] = stamp(files_.caFile);
+    return stamps;
+  }
+  stamps[2] = stampOf(systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
+  stamps[3] = stampOf(systemsPlace(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()));
+  return stamps;
+}
+
+/// A directory that was replaced as one is often removed at once. Whoever has opened it before finds nothing, and tries
+/// again.
+CertificateTexts CertificateFiles::read() {
+  constexpr int mostTries = 5;
+  for (int tries = 1;; ++tries) {
+    seen_ = look();
+    try {
+      return readOnce();
+    } catch (const std::runtime_error&) {
+      if (tries == mostTries || !changed()) throw;
+    }
+  }
+}
+
+CertificateTexts CertificateFiles::readOnce() const {
+  Reader reader;
+  CertificateTexts texts;
+  const auto take = [&](PemText& into, const std::string& text, const std::string& path, const std::string& asText,
+                        const std::string& asFile) {
+    if (!text.empty()) {
+      into = {asText + " (given as text)", text};
+    } else if (!path.empty()) {
+      into.name = asFile;
+      into.text = reader.read(asFile, path);
+    }
+  };
+  take(texts.authorities, files_.caText, files_.caFile, "CA certificates", "CA file " + files_.caFile);
+  texts.ofSystem = texts.authorities.name.empty();
+  if (texts.ofSystem) texts.authorities.name = "the system's trust store";
+  take(texts.certificate, files_.certificateText, files_.certificate, "client certificate",
+       "client certificate " + files_.certificate);
+  take(texts.key, files_.keyText, files_.key, "key of the client certificate",
+       "key " + files_.key + " of the client certificate");
+  if (texts.key.name.empty() && !texts.certificate.name.empty()) {
+    throw std::runtime_error(texts.certificate.name + ": its key is missing; give both");
+  }
+  if (texts.certificate.name.empty() && !texts.key.name.empty()) {
+    throw std::runtime_error(texts.key.name + ": the certificate is missing; a key needs one");
+  }
+  return texts;
+}
+
+}  // namespace tenure::net

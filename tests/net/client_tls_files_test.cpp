@@ -1,0 +1,287 @@
+// Certificates and authorities that change on disk while a client runs, and what is said of them.
+#include <atomic>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "net/stream_calls.hpp"
+
+namespace tenure::test {
+namespace {
+
+namespace fs = std::filesystem;
+using net::HttpClient;
+
+void answerOnce(Peer& peer) {
+  if (!peer.readRequest().empty()) peer.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
+  peer.close();
+}
+
+std::string textOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream{path}.rdbuf();
+  return text.str();
+}
+
+void put(const std::string& path, const std::string& text) { std::ofstream{path, std::ios::trunc} << text; }
+
+/// The pair of one authority, as texts.
+struct Pair {
+  explicit Pair(const TestAuthority& authority) {
+    const Identity identity = authority.issue({"DNS:client.test"});
+    const TempDir directory;
+    writeCertificate(identity, directory.file("c"));
+    writeKey(identity, directory.file("k"));
+    certificate = textOf(directory.file("c"));
+    key = textOf(directory.file("k"));
+  }
+  std::string certificate{};
+  std::string key{};
+};
+
+class HttpTlsFiles : public testing::Test {
+ protected:
+  /// A server of one authority which ends each connection after its answer, so that each call makes a new one.
+  [[nodiscard]] std::unique_ptr<TestServer> serverOf(const TestAuthority& authority, int newestTls = TLS1_3_VERSION,
+                                                     bool demands = false) const {
+    return std::make_unique<TestServer>(answerOnce,
+                                        TestServer::Options{.identity = authority.issue({"IP:127.0.0.1"}),
+                                                            .newestTls = newestTls,
+                                                            .clientCa = demands ? authority.caFile() : std::string{}});
+  }
+
+  [[nodiscard]] Logger logger() {
+    return Logger{LogLevel::info, [this](LogLevel level, std::string_view line) {
+                    const std::lock_guard lock{mutex_};
+                    (level >= LogLevel::warn ? warnings_ : news_).emplace_back(line);
+                  }};
+  }
+
+  std::vector<std::string> warnings() {
+    const std::lock_guard lock{mutex_};
+    return warnings_;
+  }
+
+  static void expectAnswer(HttpClient& client, const TestServer& server) {
+    const auto outcome = call(client, tlsAt(server.port()));
+    EXPECT_TRUE(outcome) << outcome.error().message;
+  }
+
+  static std::string refusalOf(HttpClient& client, const TestServer& server) {
+    const auto outcome = call(client, tlsAt(server.port()));
+    EXPECT_FALSE(outcome);
+    if (outcome) return {};
+    EXPECT_EQ(outcome.error().kind, HttpError::Kind::tls) << outcome.error().message;
+    return outcome.error().message;
+  }
+
+  TestAuthority first_{};
+  TestAuthority second_{"the next authority"};
+  TempDir directory_{};
+  const std::string ca_{directory_.file("ca.pem")};
+  const std::string certificate_{directory_.file("c.pem")};
+  const std::string key_{directory_.file("c.key")};
+  std::mutex mutex_{};
+  std::vector<std::string> warnings_{};
+  std::vector<std::string> news_{};
+};
+
+TEST_F(HttpTlsFiles, authoritiesThatAreAddedOrReplacedCountAtTheNextConnection) {
+  const auto ofFirst = serverOf(first_), ofSecond = serverOf(second_);
+  const std::string one = textOf(first_.caFile()), two = textOf(second_.caFile());
+  put(ca_, one);
+  const auto client = HttpClient::make({.caFile = ca_});
+  expectAnswer(*client, *ofFirst);
+  EXPECT_NE(refusalOf(*client, *ofSecond).find("issuer"), std::string::npos);
+  put(ca_, one + two);  // written in place
+  expectAnswer(*client, *ofSecond);
+  expectAnswer(*client, *ofFirst);
+  put(ca_ + ".new", two);
+  fs::rename(ca_ + ".new", ca_);  // another file under the name
+  expectAnswer(*client, *ofSecond);
+  EXPECT_NE(refusalOf(*client, *ofFirst).find("issuer"), std::string::npos) << "what was taken away is not trusted";
+}
+
+TEST_F(HttpTlsFiles, aPairThatIsReplacedIsShownAtTheNextConnection) {
+  const Pair one{first_}, two{second_};
+  put(ca_, textOf(first_.caFile()) + textOf(second_.caFile()));
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    const auto ofFirst = serverOf(first_, version, true), ofSecond = serverOf(second_, version, true);
+    put(certificate_, one.certificate);
+    put(key_, one.key);
+    const auto client = HttpClient::make({.caFile = ca_, .certificate = certificate_, .key = key_});
+    expectAnswer(*client, *ofFirst);
+    static_cast<void>(refusalOf(*client, *ofSecond));
+    put(certificate_, two.certificate);
+    put(key_, two.key);
+    expectAnswer(*client, *ofSecond);
+    HeardStream heard;
+    const auto stream = client->stream(tlsAt(ofSecond->port()), {}, {}, heard.handlers());
+    EXPECT_TRUE(heard.end()) << "a stream shows the new one, too";
+    static_cast<void>(refusalOf(*client, *ofFirst));
+  }
+}
+
+/// Kubernetes mounts secrets and ConfigMaps like this: the names are links through ..data, which is replaced as one.
+TEST_F(HttpTlsFiles, aMountedSecretIsReadThroughOneDirectoryAlone) {
+  const Pair pairs[]{Pair{first_}, Pair{first_}};
+  put(ca_, textOf(first_.caFile()));
+  for (const int at : {0, 1}) {
+    const std::string version = directory_.file("..v" + std::to_string(at));
+    fs::create_directory(version);
+    put(version + "/tls.crt", pairs[at].certificate);
+    put(version + "/tls.key", pairs[at].key);
+  }
+  const std::string data = directory_.file("..data");
+  const auto turnTo = [&](int at) {
+    fs::create_directory_symlink("..v" + std::to_string(at), data + "_tmp");
+    fs::rename(data + "_tmp", data);
+  };
+  turnTo(0);
+  fs::create_symlink("..data/tls.crt", directory_.file("tls.crt"));
+  fs::create_symlink("..data/tls.key", directory_.file("tls.key"));
+  const auto server = serverOf(first_, TLS1_3_VERSION, true);
+  const auto client = HttpClient::make({.caFile = ca_,
+                                        .certificate = directory_.file("tls.crt"),
+                                        .key = directory_.file("tls.key"),
+                                        .logger = logger()});
+  std::atomic<bool> over{false};
+  std::atomic<int> turns{0};
+  std::thread turning{[&] {
+    while (!over) turnTo(++turns % 2);
+  }};
+  for (int i = 0; i < 200; ++i) expectAnswer(*client, *server);
+  over = true;
+  turning.join();
+  EXPECT_GT(turns, 200);
+  EXPECT_EQ(warnings(), std::vector<std::string>{}) << "a certificate was read with the key of another version";
+}
+
+/// Whoever writes two files writes one after the other.
+TEST_F(HttpTlsFiles, aHalfWrittenPairKeepsTheOldOneAndIsToldByItsFile) {
+  const Pair one{first_}, two{second_};
+  put(ca_, textOf(first_.caFile()) + textOf(second_.caFile()));
+  put(certificate_, one.certificate);
+  put(key_, one.key);
+  const auto ofFirst = serverOf(first_, TLS1_3_VERSION, true), ofSecond = serverOf(second_, TLS1_3_VERSION, true);
+  const auto client = HttpClient::make({.caFile = ca_, .certificate = certificate_, .key = key_, .logger = logger()});
+  const std::string whole = two.certificate;
+  const std::vector<std::pair<std::string, std::string>> halves{
+      {whole, "key " + key_ + " of the client certificate: it belongs to another certificate than client certificate " +
+                  certificate_},
+      {"", "client certificate " + certificate_ + ": no certificate can be read from it"},
+      {whole.substr(0, whole.size() / 2), "client certificate " + certificate_ + ": no certificate can be read"}};
+  for (const auto& [half, words] : halves) {
+    warnings_.clear();
+    put(certificate_, half);
+    for (int i = 0; i < 3; ++i) expectAnswer(*client, *ofFirst);
+    ASSERT_EQ(warnings().size(), 1U) << words;
+    EXPECT_NE(warnings()[0].find(words), std::string::npos) << warnings()[0];
+    EXPECT_NE(warnings()[0].find("stays in use"), std::string::npos) << warnings()[0];
+    EXPECT_NE(refusalOf(*client, *ofSecond).find(words), std::string::npos) << "a refused handshake tells it, too";
+  }
+  fs::remove(certificate_);
+  expectAnswer(*client, *ofFirst);
+  EXPECT_NE(warnings().back().find(certificate_ + " cannot be read: No such file"), std::string::npos);
+  put(certificate_, two.certificate);
+  put(key_, two.key);
+  expectAnswer(*client, *ofSecond);
+}
+
+TEST_F(HttpTlsFiles, halfWrittenAuthoritiesKeepTheOldOnes) {
+  const auto ofFirst = serverOf(first_), ofSecond = serverOf(second_);
+  const std::string one = textOf(first_.caFile()), two = textOf(second_.caFile());
+  put(ca_, one);
+  const auto client = HttpClient::make({.caFile = ca_, .logger = logger()});
+  for (const std::string& half : {std::string{}, std::string{"nothing\n"}, two + one.substr(0, one.size() / 2)}) {
+    put(ca_, half);
+    expectAnswer(*client, *ofFirst);
+    ASSERT_FALSE(warnings().empty());
+    EXPECT_EQ(warnings().back().find("CA file " + ca_ + ":"), 0U) << warnings().back();
+  }
+  put(ca_, two);
+  expectAnswer(*client, *ofSecond);
+}
+
+/// The file's time and size are as before: some file systems and ways of writing show no more (a mapped file here).
+TEST_F(HttpTlsFiles, afterARefusedHandshakeTheContentIsReadAgain) {
+  const std::string path = "/dev/shm/tenure-tls-" + std::to_string(::getpid());
+  std::string one = textOf(first_.caFile()), two = textOf(second_.caFile());
+  const std::size_t size = std::max(one.size(), two.size());
+  one.resize(size, '\n');
+  two.resize(size, '\n');
+  put(path, one);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  void* map = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  ASSERT_NE(map, MAP_FAILED);
+  *static_cast<volatile char*>(map) = one[0];  // only the first write into a page shows
+  const auto ofFirst = serverOf(first_), ofSecond = serverOf(second_);
+  const auto client = HttpClient::make({.caFile = path});
+  expectAnswer(*client, *ofFirst);
+  const auto before = fs::last_write_time(path);
+  two.copy(static_cast<char*>(map), size);
+  EXPECT_EQ(fs::last_write_time(path), before) << "nothing shows the change";
+  static_cast<void>(refusalOf(*client, *ofSecond));
+  expectAnswer(*client, *ofSecond);
+  ::munmap(map, size);
+  fs::remove(path);
+}
+
+TEST_F(HttpTlsFiles, connectionsThatAreOpenStayOpen) {
+  put(ca_, textOf(first_.caFile()));
+  TestServer server{echo, {.identity = first_.issue({"IP:127.0.0.1"})}};
+  const auto client = HttpClient::make({.caFile = ca_});
+  expectAnswer(*client, server);
+  put(ca_, textOf(second_.caFile()));
+  for (int i = 0; i < 5; ++i) expectAnswer(*client, server);
+  EXPECT_EQ(server.accepted(), 1);
+}
+
+TEST_F(HttpTlsFiles, whichCertificateWasRefusedAndByWhomIsSaid) {
+  const Pair one{first_};
+  put(ca_, textOf(first_.caFile()) + textOf(second_.caFile()));
+  put(certificate_, one.certificate);
+  put(key_, one.key);
+  const auto says = [](const std::string& told, const std::vector<std::string>& all) {
+    for (const std::string& words : all) EXPECT_NE(told.find(words), std::string::npos) << words << " in " << told;
+  };
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    const auto demands = serverOf(second_, version, true);
+    const auto ours = HttpClient::make({.caFile = ca_, .certificate = certificate_, .key = key_});
+    says(refusalOf(*ours, *demands), {"the server refused our client certificate " + certificate_,
+                                      "CN=tenure test server", "issued by \"CN=tenure test authority\"", "unknown ca"});
+    const auto none = HttpClient::make({.caFile = ca_});
+    says(refusalOf(*none, *demands), {"the server demands a client certificate, and none is given"});
+  }
+  const std::string authority = directory_.file("other.pem");
+  put(authority, textOf(second_.caFile()));
+  const auto wary = HttpClient::make({.caFile = authority});
+  says(refusalOf(*wary, *serverOf(first_)),
+       {"the server's certificate was refused (unable to get local issuer certificate)", "CN=tenure test server",
+        "issued by \"CN=tenure test authority\"", "CA file " + authority});
+  const auto ofSystem = HttpClient::make({});
+  says(refusalOf(*ofSystem, *serverOf(first_)), {"the system's trust store"});
+}
+
+/// The system's own authorities: OpenSSL reads them from where SSL_CERT_FILE says.
+TEST_F(HttpTlsFiles, theSystemsAuthoritiesAreLookedAtAgain) {
+  put(ca_, textOf(first_.caFile()));
+  ::setenv("SSL_CERT_FILE", ca_.c_str(), 1);
+  const auto ofFirst = serverOf(first_), ofSecond = serverOf(second_);
+  const auto client = HttpClient::make({});
+  expectAnswer(*client, *ofFirst);
+  put(ca_, textOf(second_.caFile()));
+  expectAnswer(*client, *ofSecond);
+  ::unsetenv("SSL_CERT_FILE");
+}
+
+}  // namespace
+}  // namespace tenure::test
