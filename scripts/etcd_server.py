@@ -21,6 +21,7 @@ from go_tools import NoGo, go_program
 ENDPOINT = "TENURE_TEST_ETCD"
 HIDDEN = ("ETCD_", "ETCDCTL_")  # settings of the user, which must have no effect on a test
 PEERS = fetching.ROOT / "tests" / "etcd" / "peers"
+RELEASES = fetching.ROOT / "tests" / "etcd" / "releases"
 BUILT = fetching.CACHE / "etcd"
 
 
@@ -54,6 +55,19 @@ def built(name):
 
     fetching.cached(BUILT, [PEERS / "go.sum", PEERS / "go.mod", PEERS / "main.go"], build)
     return str(BUILT / name)
+
+
+def release(version):
+    """The path of the server of this release ("3.5", "3.6"), as tests/etcd/releases pins it."""
+    go = go_program("what is in tests/etcd/releases")
+    home = RELEASES / f"v{version}"
+
+    def build(fresh):
+        fetching.run(["nice", "-n", "10", go, "build", "-trimpath", "-o", fresh / "etcd", "go.etcd.io/etcd/server/v3"],
+                     (f"Building etcd {version}", go_tools.CURE), cwd=home, env=go_tools.environment())
+
+    fetching.cached(BUILT.with_name(f"etcd-{version}"), [home / "go.sum", home / "go.mod"], build)
+    return str(BUILT.with_name(f"etcd-{version}") / "etcd")
 
 
 def answers(endpoint):

@@ -1,6 +1,6 @@
 """Runs a command beside an etcd cluster of its own.
 
-    beside.py [--members 3] [--tls] [--users] [--set NAME=VALUE]... -- COMMAND [ARGS...]
+    beside.py [--members 3] [--tls] [--users [--jwt 1h]] [--set NAME=VALUE]... -- COMMAND [ARGS...]
 
 COMMAND finds in its environment
     TENURE_TEST_ETCD               the members' URLs, with commas between
@@ -42,6 +42,7 @@ def main():
     parser.add_argument("--members", type=int, default=1)
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--users", action="store_true")
+    parser.add_argument("--jwt", metavar="TTL")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
     options = parser.parse_args()
@@ -50,7 +51,7 @@ def main():
         parser.error("a command is missing")
     settings = dict(one.split("=", 1) for one in options.set)
     try:
-        with etcd.Cluster(options.members, options.tls, options.users, settings) as cluster:
+        with etcd.Cluster(options.members, options.tls, options.users, settings, jwt=options.jwt) as cluster:
             return subprocess.run(command, env={**os.environ, **environment(cluster)}, check=False).returncode
     except etcd.Trouble as trouble:
         sys.exit(f"beside: {trouble}")

@@ -12,8 +12,8 @@ namespace tenure::test {
 
 class EtcdCluster {
  public:
-  /// `arguments` of beside.py: {"--members", "3", "--tls", "--users", "--set", "auth-token-ttl=2"}. Throws
-  /// std::runtime_error if it does not start.
+  /// `arguments` of beside.py: {"--members", "3", "--tls", "--users", "--jwt", "1h", "--set", "auth-token-ttl=2"}.
+  /// Throws std::runtime_error if it does not start.
   explicit EtcdCluster(const std::vector<std::string>& arguments);
   /// Ends the servers, also those that are frozen.
   ~EtcdCluster();

@@ -22,7 +22,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
-from certificates import Authority, Trouble
+from certificates import Authority, Trouble, openssl
 from dynamodb_server import die_with_parent, listens
 from waiting import PATIENCE_S, wait_until
 
@@ -173,10 +173,12 @@ class Member:
 
 class Cluster:
     """As a context manager: SIZE members, started. `tls`: clients need a certificate of `authority`, ("client" is one).
-    `users`: authentication is on, with ROOT, USER and STRANGER. `settings`: arguments of etcd without their dashes.
+    `users`: authentication is on, with ROOT, USER and STRANGER. `jwt`: how long their tokens, which are signed, are valid
+    (`1h`); without it members keep simple ones. `settings`: arguments of etcd without their dashes.
     `hosts` and `before`: one for each member, for namespaces."""
 
-    def __init__(self, size=1, tls=False, users=False, settings=None, program=None, hosts=None, before=None, start=True):
+    def __init__(self, size=1, tls=False, users=False, settings=None, program=None, hosts=None, before=None, start=True,
+                 jwt=None):
         self.program = program or etcd_program()
         self._directory = tempfile.TemporaryDirectory(prefix="tenure-etcd.")
         self.path = pathlib.Path(self._directory.name)
@@ -194,6 +196,8 @@ class Cluster:
                 self.authority.issue("client")
             if users:
                 self.settings.setdefault("bcrypt-cost", "4")
+            if jwt:
+                self.settings["auth-token"] = f"jwt,sign-method=RS256,ttl={jwt},{self._signing_keys()}"
             self._make(hosts, before or [()] * size, start)
             if users and start:
                 self.enable_users()
@@ -292,6 +296,12 @@ class Cluster:
         self.request("/v3/auth/user/grant", {"user": ROOT[0], "role": "root"})
         self.request("/v3/auth/user/grant", {"user": USER[0], "role": "tenure"})
         self.request("/v3/auth/enable", {})
+
+    def _signing_keys(self):
+        key, public = str(self.path / "jwt.key"), str(self.path / "jwt.pub")
+        openssl("genrsa", "-out", key, "2048")
+        openssl("rsa", "-in", key, "-pubout", "-out", public)
+        return f"pub-key={public},priv-key={key}"
 
     def password_file(self, user=USER):
         return self.file(f"{user[0]}.password", user[1] + "\n")

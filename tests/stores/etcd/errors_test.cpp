@@ -48,10 +48,25 @@ TEST(EtcdErrors, refusalsAreJudgedByCodeAndStatus) {
   expect(429, errorBody(8), ErrorClass::throttled);
   expect(503, errorBody(8), ErrorClass::throttled);
   expect(400, errorBody(11), ErrorClass::transient);
-  expect(401, "", ErrorClass::credentials);
-  expect(403, "<html>", ErrorClass::credentials);
-  expect(404, "Not Found\n", ErrorClass::misconfigured);
-  expect(412, "", ErrorClass::misconfigured);
+}
+
+/// Something in etcd's place may have passed the request on before.
+TEST(EtcdErrors, withoutEtcdsCodeNothingIsProved) {
+  for (const auto& [status, body] :
+       std::vector<std::pair<int, std::string>>{{401, ""},
+                                                {403, "<html>"},
+                                                {404, "Not Found\n"},
+                                                {412, ""},
+                                                {429, "{}"},
+                                                {403, R"({"code":7})"},
+                                                {403, R"({"message":"x","code":"7"})"},
+                                                {403, R"({"message":"x","code":17})"},
+                                                {400, "CommonName of client sending a request"}}) {
+    const auto fault = faultOf(status, body);
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->maybeApplied) << status << body;
+    EXPECT_NE(fault->error.errorClass, ErrorClass::transient) << "the status is what there is to go by";
+  }
 }
 
 TEST(EtcdErrors, whatAnOperatorCanMendIsSaid) {

@@ -54,11 +54,11 @@ constexpr std::array codeRules{
 
 /// Statuses, for bodies without a code: what stands between here and etcd may have answered.
 constexpr std::array statusRules{
-    Rule{400, misconfigured, false, commonName}, Rule{401, credentials, false, "Check the user and the password file"},
-    Rule{403, credentials, false, rights},       Rule{404, misconfigured, false, oldServer},
-    Rule{405, misconfigured, false, oldServer},  Rule{412, misconfigured, false, ""},
-    Rule{413, misconfigured, false, ""},         Rule{429, throttled, false, ""},
-    Rule{501, misconfigured, false, oldServer},
+    Rule{400, misconfigured, true, commonName}, Rule{401, credentials, true, "Check the user and the password file"},
+    Rule{403, credentials, true, rights},       Rule{404, misconfigured, true, oldServer},
+    Rule{405, misconfigured, true, oldServer},  Rule{412, misconfigured, true, ""},
+    Rule{413, misconfigured, true, ""},         Rule{429, throttled, true, ""},
+    Rule{501, misconfigured, true, oldServer},
 };
 
 constexpr Rule unknown{0, transient, true, ""};
@@ -70,30 +70,35 @@ const Rule& ruleIn(const Rules& rules, int number) {
   return found != rules.end() ? *found : unknown;
 }
 
-struct Told {
-  int code{0};  ///< 0: none
-  std::string message{};
-};
+const Rule& ruleFor(int status, int code) { return code != 0 ? ruleIn(codeRules, code) : ruleIn(statusRules, status); }
 
-Told toldIn(const std::string& body) {
+}  // namespace
+
+Told toldIn(std::string_view body) {
   boost::system::error_code fault;
   const boost::json::value parsed = boost::json::parse(body, fault);
   const auto* all = fault ? nullptr : parsed.if_object();
-  if (all == nullptr) return {0, body};
+  if (all == nullptr) return {0, std::string{body}};
   Told told;
-  if (const auto* code = all->if_contains("code"); code != nullptr && code->is_int64()) {
-    const std::int64_t number = code->get_int64();
-    if (number >= 1 && number <= 16) told.code = static_cast<int>(number);
-  }
   for (const char* name : {"message", "error"}) {
     const auto* text = all->if_contains(name);
     if (text == nullptr || !text->is_string() || !told.message.empty()) continue;
     told.message = std::string{text->get_string().data(), text->get_string().size()};
   }
+  const auto* code = all->if_contains("code");
+  if (code == nullptr || !code->is_int64() || told.message.empty()) return told;
+  const std::int64_t number = code->get_int64();
+  if (number >= 1 && number <= 16) told.code = static_cast<int>(number);
   return told;
 }
 
-}  // namespace
+Verdict verdictOn(int status, std::string_view body) {
+  Verdict verdict{toldIn(body)};
+  const Rule& rule = ruleFor(status, verdict.told.code);
+  verdict.errorClass = rule.errorClass;
+  verdict.maybeApplied = rule.maybeApplied;
+  return verdict;
+}
 
 std::optional<Fault> faultIn(const CallName& call, const Outcome& outcome) {
   if (outcome.has_error()) {
@@ -103,7 +108,7 @@ std::optional<Fault> faultIn(const CallName& call, const Outcome& outcome) {
   const Reply& reply = *outcome;
   if (reply.status == 200) return std::nullopt;
   const Told told = toldIn(reply.body);
-  const Rule& rule = told.code != 0 ? ruleIn(codeRules, told.code) : ruleIn(statusRules, reply.status);
+  const Rule& rule = ruleFor(reply.status, told.code);
   std::string text = call.text() + ": " + reply.member + " answered " + std::to_string(reply.status);
   if (told.code != 0) text += ", code " + std::to_string(told.code);
   if (!told.message.empty()) text += ": " + inQuotes(told.message);

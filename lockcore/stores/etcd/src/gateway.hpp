@@ -48,8 +48,10 @@ class Gateway {
   /// POST to `path` ("/v3/kv/txn"). Returns at once. The handler is called exactly once, on a thread of the gateway,
   /// never inside the call; with a fault if the gateway is destroyed first. A member that has not answered within a
   /// part of the time is left for the next one: a request that may be repeated goes there too, any other one only if
-  /// no byte of it has left this process. A reply that proves that a member refused the request unread because of the
-  /// user's token (401, code 16) is followed by a new authentication and one further request within the same time.
+  /// no byte of it has left this process. An answer is a result only if it names the cluster. Any other answer may be
+  /// that of one member alone, or of something in its place, so a request that may be repeated goes to the next member.
+  /// A reply that proves that a member refused the request unread because of the user's token (401, code 16) is
+  /// followed by a new authentication and one further request within the same time.
   enum class Repeat { no, yes };
   virtual void call(std::string_view path, std::string body, std::chrono::nanoseconds timeout, Repeat repeat,
                     OutcomeHandler handler) = 0;

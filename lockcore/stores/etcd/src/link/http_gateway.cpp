@@ -28,10 +28,11 @@ class UserCall : public std::enable_shared_from_this<UserCall> {
   void begin() {
     user_->whenKnown(call_->deadline(), [self = shared_from_this()](const StoreResult<UserToken::Shown>& token) {
       if (token.has_error()) return self->handler_(CallFault{token.error(), false});
-      self->call_->send(token->text, [self, shown = *token](Outcome outcome) {
-        if (!outcome || !self->user_->isRefused(shown, outcome->status, outcome->body)) {
-          return self->handler_(std::move(outcome));
-        }
+      const auto refusesToken = [user = self->user_, shown = *token](int status, const std::string& body) {
+        return user->isRefused(shown, status, body);
+      };
+      self->call_->send(token->text, refusesToken, [self, refusesToken, shown = *token](Outcome outcome) {
+        if (!outcome || !refusesToken(outcome->status, outcome->body)) return self->handler_(std::move(outcome));
         self->user_->forget(shown.number);
         self->again();
       });
@@ -72,13 +73,14 @@ class StreamHandle {
 class HttpGateway final : public Gateway {
  public:
   HttpGateway(const EtcdStoreOptions& options, Logger logger)
-      : members_{std::make_shared<MemberLink>(options.endpoints, std::move(logger))},
+      : members_{std::make_shared<MemberLink>(options.endpoints, logger)},
         user_{std::make_shared<UserToken>(members_, options.user, options.passwordFile)},
         client_{net::HttpClient::make({.caFile = options.caFile,
                                        .certificate = options.certificate,
                                        .key = options.key,
                                        .proxy = {},
-                                       .maxReply = longestReply})} {
+                                       .maxReply = longestReply,
+                                       .logger = std::move(logger)})} {
     members_->use(client_);
   }
 

@@ -12,24 +12,21 @@ namespace {
 using net::HttpError;
 using std::chrono::nanoseconds;
 
-/// The member cannot serve now, but another one may: it stops, or has no leader. Without a quorum etcd 3.4 answers a
-/// write with 503 or 500.
-bool isUnable(int status) { return status >= 500 || status == 408; }
-
 }  // namespace
 
 MemberCall::MemberCall(MemberLinkPtr members, Ask ask)
     : members_{std::move(members)}, ask_{std::move(ask)}, start_{now()}, tried_(members_->size(), false) {}
 
-void MemberCall::send(std::string token, OutcomeHandler handler) {
+void MemberCall::send(std::string token, RefusesToken refusesToken, OutcomeHandler handler) {
   token_ = std::move(token);
+  refusesToken_ = std::move(refusesToken);
   handler_ = std::move(handler);
   tryNext();
 }
 
 void MemberCall::sendAgain(std::string token, OutcomeHandler handler) {
   tried_[member_] = false;
-  send(std::move(token), std::move(handler));
+  send(std::move(token), nullptr, std::move(handler));
 }
 
 void MemberCall::tryNext() {
@@ -57,9 +54,9 @@ nanoseconds MemberCall::share() const {
 
 void MemberCall::judge(net::HttpOutcome outcome) {
   if (!outcome) return noAnswer(outcome.error());
-  if (isUnable(outcome->status)) return unable(std::move(*outcome));
-  const std::string why = outcome->status == 200 ? members_->foreignIn(member_, outcome->body) : std::string{};
-  if (!why.empty()) return foreign(why);
+  const auto cluster = outcome->status == 200 ? clusterIn(outcome->body) : std::nullopt;
+  if (!cluster) return noResult(std::move(*outcome));
+  if (const std::string why = members_->whyForeign(member_, *cluster); !why.empty()) return foreign(why);
   members_->answered(member_);
   answer(replyOf(std::move(*outcome)));
 }
@@ -75,6 +72,7 @@ void MemberCall::note(const std::string& trouble, bool isConfiguration) {
 
 void MemberCall::noAnswer(const HttpError& error) {
   members_->failed(member_, error.message);
+  allAnswered_ = false;
   copiesOut_ = copiesOut_ || error.maybeSent;
   note(error.message, error.kind == HttpError::Kind::tls);
   const bool mayGoOn = ask_.repeat == Gateway::Repeat::yes || !copiesOut_;
@@ -82,29 +80,43 @@ void MemberCall::noAnswer(const HttpError& error) {
   tryNext();
 }
 
-void MemberCall::unable(net::HttpResponse response) {
-  const std::string trouble = members_->nameOf(member_) + ": status " + std::to_string(response.status);
+void MemberCall::noResult(net::HttpResponse response) {
+  if (refusesToken_ && refusesToken_(response.status, response.body)) return answer(replyOf(std::move(response)));
+  const Verdict verdict = verdictOn(response.status, response.body);
+  const bool isEtcds = response.status >= 400 && verdict.told.code != 0;
+  const std::string trouble =
+      members_->nameOf(member_) + ": status " + std::to_string(response.status) +
+      (isEtcds ? ", code " + std::to_string(verdict.told.code) : ", which is no answer of etcd's");
   members_->failed(member_, trouble);
-  unable_ = std::make_shared<Reply>(replyOf(std::move(response)));
-  if (ask_.repeat == Gateway::Repeat::no) return answer(std::move(*unable_));
-  copiesOut_ = true;
+  const Rank rank = !isEtcds                                      ? Rank::strange
+                    : verdict.errorClass == ErrorClass::transient ? Rank::unable
+                                                                  : Rank::refusal;
+  Reply reply = replyOf(std::move(response));
+  if (ask_.repeat == Gateway::Repeat::no) return answer(std::move(reply));
+  copiesOut_ = copiesOut_ || verdict.maybeApplied || reply.copiesOut;
   note(trouble, false);
+  if (rank >= rank_) {
+    rank_ = rank;
+    best_ = std::make_shared<Reply>(std::move(reply));
+  }
   tryNext();
 }
 
 /// Whatever the other cluster did, this one has not seen the request. But which of them is the right one is not known.
 void MemberCall::foreign(const std::string& why) {
   members_->failed(member_, why);
+  allAnswered_ = false;
   note(why, true);
   if (ask_.repeat == Gateway::Repeat::yes) return tryNext();
   copiesOut_ = true;
   giveUp();
 }
 
+/// What is strange is told as an answer only if there is nothing else: what a status means then is a guess.
 void MemberCall::giveUp() {
-  if (unable_) {
-    unable_->copiesOut = copiesOut_;
-    return answer(std::move(*unable_));
+  if (rank_ > Rank::strange || (rank_ == Rank::strange && allAnswered_)) {
+    best_->copiesOut = copiesOut_;
+    return answer(std::move(*best_));
   }
   const bool isConfiguration = onlyConfiguration_ && !troubles_.empty();
   const std::string why = troubles_.empty() ? "the time was over before a member was asked" : troubles_;

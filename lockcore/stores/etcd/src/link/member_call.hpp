@@ -1,4 +1,4 @@
-// A request that goes from member to member until one of them answers.
+// A request that goes from member to member until one of them gives a result.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "lockcore/stores/etcd/src/errors.hpp"
 #include "lockcore/stores/etcd/src/gateway.hpp"
 #include "member_link.hpp"
 
 namespace tenure::etcd_store {
 
-/// Shared by the handlers of its copies. It may go on after an answer that says that it was not read.
+/// Shared by the handlers of its copies. What it believes:
+/// - A result (status 200) that names the cluster is the answer. One of another cluster is none.
+/// - An error names no cluster. It may be that of one member alone (it lags, its token's key is another one), of
+/// another
+///   cluster's, or of what stands in a member's place. The others are asked. If none of them has a result, an error of
+///   etcd's is the answer.
+/// - Anything else, whatever its status, proves nothing: neither that the request was refused nor that it was not
+///   passed on. After it the request is repeated only if it may be, and counts as carried out perhaps.
 class MemberCall : public std::enable_shared_from_this<MemberCall> {
  public:
   struct Ask {
@@ -25,9 +33,13 @@ class MemberCall : public std::enable_shared_from_this<MemberCall> {
 
   MemberCall(MemberLinkPtr members, Ask ask);
 
+  /// Whether an error says that the request was not looked at because of its token. Then the others need not be asked.
+  using RefusesToken = std::function<bool(int status, const std::string& body)>;
+
   /// Calls the handler once, on a thread of the gateway, never inside. `token`: empty for none.
-  void send(std::string token, OutcomeHandler handler);
-  /// The same after an answer that was a refusal because of the token: the member that answered is asked first again.
+  void send(std::string token, RefusesToken refusesToken, OutcomeHandler handler);
+  /// The same with a new token, after an answer for which `refusesToken` was true: the member that gave it is asked
+  /// first again.
   void sendAgain(std::string token, OutcomeHandler handler);
 
   [[nodiscard]] std::chrono::nanoseconds deadline() const noexcept { return ask_.deadline; }
@@ -38,7 +50,7 @@ class MemberCall : public std::enable_shared_from_this<MemberCall> {
   [[nodiscard]] std::chrono::nanoseconds share() const;
   void judge(net::HttpOutcome outcome);
   void noAnswer(const net::HttpError& error);
-  void unable(net::HttpResponse response);
+  void noResult(net::HttpResponse response);
   void foreign(const std::string& why);
   void giveUp();
   void note(const std::string& trouble, bool isConfiguration);
@@ -49,13 +61,18 @@ class MemberCall : public std::enable_shared_from_this<MemberCall> {
   const Ask ask_;
   const std::chrono::nanoseconds start_;
   std::string token_{};
+  RefusesToken refusesToken_{};
   OutcomeHandler handler_{};
   std::vector<bool> tried_;
   std::size_t member_{0};
   bool copiesOut_{false};
   bool onlyConfiguration_{true};  ///< all that went wrong is a matter of certificates and endpoints
+  bool allAnswered_{true};
   std::string troubles_{};
-  std::shared_ptr<Reply> unable_{};  ///< the last answer of a member that cannot serve
+  /// What is told if there is no result: the better it is known to be etcd's and to pass, the higher.
+  enum class Rank { none, strange, refusal, unable };
+  Rank rank_{Rank::none};
+  std::shared_ptr<Reply> best_{};
 };
 
 }  // namespace tenure::etcd_store

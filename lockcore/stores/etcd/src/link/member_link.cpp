@@ -4,25 +4,20 @@
 #include <charconv>
 #include <utility>
 
-#include <boost/json/parse.hpp>
-
 #include <tenure/lockcore/clock.hpp>
 
 namespace tenure::etcd_store {
 namespace {
 
-/// The number of the cluster, as the gateway writes it; empty: there is none. The header comes first, and the texts of
-/// all that follows are base64, so the first one is the header's.
-std::optional<std::uint64_t> clusterIn(std::string_view text) {
-  constexpr std::string_view opening = "\"cluster_id\":\"";
-  const auto found = text.find(opening);
-  if (found == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(found + opening.size());
-  std::uint64_t number = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool closed = end != text.data() + text.size() && *end == '"';
-  return fault == std::errc{} && closed ? std::optional{number} : std::nullopt;
+/// Takes `token` from the front, and white space before it: the gateway of some builds writes some.
+bool take(std::string_view& text, std::string_view token) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (!text.starts_with(token)) return false;
+  text.remove_prefix(token.size());
+  return true;
 }
+
+bool takeName(std::string_view& text, std::string_view quoted) { return take(text, quoted) && take(text, ":"); }
 
 /// As `etcdctl endpoint status` shows it with `-w fields`, without its digits.
 std::string hexOf(std::uint64_t number) {
@@ -35,13 +30,17 @@ std::string hexOf(std::uint64_t number) {
 
 std::chrono::nanoseconds now() { return readClock().boottime; }
 
-int codeIn(std::string_view body) {
-  boost::system::error_code ec;
-  const boost::json::value parsed = boost::json::parse(body, ec);
-  if (ec || !parsed.is_object()) return 0;
-  const boost::json::value* code = parsed.get_object().if_contains("code");
-  if (code == nullptr || !code->is_int64()) return 0;
-  return static_cast<int>(std::clamp<std::int64_t>(code->get_int64(), -1, 1000));
+/// The gateway writes members in the order of their numbers: the header is the first of every answer, and the cluster
+/// the first of every header. A number of 64 bits is a text.
+std::optional<std::uint64_t> clusterIn(std::string_view text) {
+  if (!take(text, "{")) return std::nullopt;
+  if (takeName(text, "\"result\"") && !take(text, "{")) return std::nullopt;
+  if (!takeName(text, "\"header\"") || !take(text, "{")) return std::nullopt;
+  if (!takeName(text, "\"cluster_id\"") || !take(text, "\"")) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool closed = end != text.data() + text.size() && *end == '"';
+  return fault == std::errc{} && closed ? std::optional{number} : std::nullopt;
 }
 
 MemberLink::MemberLink(const std::vector<std::string>& endpoints, Logger logger)
@@ -76,16 +75,14 @@ void MemberLink::failed(std::size_t member, const std::string& why) {
   }
 }
 
-std::string MemberLink::foreignIn(std::size_t member, std::string_view text) {
-  const auto cluster = clusterIn(text);
-  if (!cluster) return {};
+std::string MemberLink::whyForeign(std::size_t member, std::uint64_t cluster) {
   std::string why;
   {
     const std::lock_guard lock{mutex_};
     if (!cluster_) first_ = member;
     if (!cluster_) cluster_ = cluster;
-    if (*cluster_ == *cluster) return {};
-    why = nameOf(member) + " belongs to the cluster " + hexOf(*cluster) + ", and " + nameOf(first_) +
+    if (*cluster_ == cluster) return {};
+    why = nameOf(member) + " belongs to the cluster " + hexOf(cluster) + ", and " + nameOf(first_) +
           ", which answered first, to the cluster " + hexOf(*cluster_) +
           ". Give the members of one cluster as endpoints. If the cluster was restored from a snapshot, start this "
           "program again";

@@ -23,8 +23,10 @@ namespace tenure::etcd_store {
 /// By which the deadlines of calls are counted.
 [[nodiscard]] std::chrono::nanoseconds now();
 
-/// gRPC's code in the body of an error; 0 if there is none.
-[[nodiscard]] int codeIn(std::string_view body);
+/// What proves that an answer (status 200), or a line of a stream, is that of a member of etcd: it begins with the
+/// header that names a cluster. A login page has none, nor has another server that took a member's address over. Empty:
+/// there is none.
+[[nodiscard]] std::optional<std::uint64_t> clusterIn(std::string_view text);
 
 /// Thread-safe.
 class MemberLink {
@@ -47,9 +49,9 @@ class MemberLink {
   void answered(std::size_t member);
   void failed(std::size_t member, const std::string& why);
 
-  /// Empty: the answer is of the cluster that answered first, or names none. Else why it is not believed: two clusters
-  /// would both give the lease away. `text` is the body of an answer without an error, or a line of a stream.
-  [[nodiscard]] std::string foreignIn(std::size_t member, std::string_view text);
+  /// Empty: it is the cluster that answered first. Else why the member is not believed: two clusters would both give
+  /// the lease away.
+  [[nodiscard]] std::string whyForeign(std::size_t member, std::uint64_t cluster);
 
  private:
   std::vector<net::Origin> origins_{};

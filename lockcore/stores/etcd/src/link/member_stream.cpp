@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "lockcore/stores/etcd/src/errors.hpp"
+
 namespace tenure::etcd_store {
 namespace {
 
@@ -42,10 +44,13 @@ void MemberStream::begin(const UserToken::Shown& token, net::HttpRequest request
   if (!gone_) stream_.swap(stream);
 }
 
-/// The first line tells whose it is.
+/// The first line tells whose it is. One that is not etcd's is passed on: whoever reads it says what is wrong with it.
 void MemberStream::line(std::size_t member, std::string_view text) {
   if (!std::exchange(begun_, true)) {
-    if (const std::string why = members_->foreignIn(member, text); !why.empty()) {
+    const auto cluster = clusterIn(text);
+    if (!cluster) members_->failed(member, "its stream does not begin as one of etcd's");
+    const std::string why = cluster ? members_->whyForeign(member, *cluster) : std::string{};
+    if (!why.empty()) {
       members_->failed(member, why);
       tellEnd(why);
       return end();
@@ -62,9 +67,10 @@ std::string MemberStream::whyEnded(std::size_t member, const UserToken::Shown& t
     why = outcome.error().message;
   } else if (outcome->status / 100 != 2) {
     why = where + " did not accept the stream (status " + std::to_string(outcome->status) + ", code " +
-          std::to_string(codeIn(outcome->body)) + ")";
+          std::to_string(toldIn(outcome->body).code) + ")";
   }
-  if (outcome && user_->isRefused(token, outcome->status, outcome->body)) {
+  // The gateway puts a stream's error into another body than a call's.
+  if (outcome && (outcome->status == 401 || user_->isRefused(token, outcome->status, outcome->body))) {
     user_->forget(token.number);
   } else {
     members_->failed(member, why);

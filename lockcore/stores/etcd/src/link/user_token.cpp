@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/stores/etcd/src/errors.hpp"
 #include "member_call.hpp"
 #include "password_file.hpp"
 
@@ -16,10 +17,12 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t longestTold = 300;
+constexpr int codeUnknown = 2;
 constexpr int codeInvalidArgument = 3;
 constexpr int codePermissionDenied = 7;
 constexpr int codeFailedPrecondition = 9;
 constexpr int codeUnauthenticated = 16;
+constexpr std::string_view oldRevision = "auth: revision in header is old";
 
 /// Empty: there is none.
 std::string tokenIn(const std::string& body) {
@@ -87,7 +90,7 @@ void UserToken::authenticate() {
   const auto call = std::make_shared<MemberCall>(
       members_,
       MemberCall::Ask{"/v3/auth/authenticate", boost::json::serialize(body), now() + patience, Gateway::Repeat::yes});
-  call->send({}, [self = shared_from_this()](const Outcome& outcome) { self->judge(outcome); });
+  call->send({}, nullptr, [self = shared_from_this()](const Outcome& outcome) { self->judge(outcome); });
 }
 
 void UserToken::judge(const Outcome& outcome) {
@@ -95,7 +98,7 @@ void UserToken::judge(const Outcome& outcome) {
   if (outcome->status == 200) {
     if (std::string token = tokenIn(outcome->body); !token.empty()) return finish(std::move(token));
   }
-  const int code = codeIn(outcome->body);
+  const int code = toldIn(outcome->body).code;
   // The cluster asks for no users (yet).
   if (outcome->status >= 400 && code == codeFailedPrecondition) return finish(std::string{});
   if (outcome->status == 400 && code == 0) {
@@ -131,12 +134,17 @@ void UserToken::finish(StoreResult<std::string> token) {
   }
 }
 
-/// Code 3 with 400: the token is older than a change of roles (a signed one), or there is none.
+/// Only an error of etcd's counts, because what was refused is sent again. Code 3 with 400: the token is older than a
+/// change of users or roles (a signed one), or there is none. Up to 3.5.1 the gateway had no code for the former: it
+/// answers 500 with code 2, as it does for what it may have carried out, so there the words alone prove that the
+/// request was refused before it was looked at. They are compared as a whole.
 bool UserToken::isRefused(const Shown& shown, int status, std::string_view body) const {
   if (user_.empty() || status < 400) return false;
-  const int code = codeIn(body);
-  if (status == 401 || code == codeUnauthenticated) return true;
-  return (status == 400 && code == codeInvalidArgument) || (shown.text.empty() && code == codePermissionDenied);
+  const Told told = toldIn(body);
+  if (told.code == codeUnauthenticated) return true;
+  if (status == 500 && told.code == codeUnknown && told.message == oldRevision) return true;
+  return (status == 400 && told.code == codeInvalidArgument) ||
+         (shown.text.empty() && told.code == codePermissionDenied);
 }
 
 void UserToken::forget(std::uint64_t number) {
