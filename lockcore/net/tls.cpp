@@ -160,11 +160,11 @@ class Session final : public TlsSession {
                                    : refusalOfServer(verdict, refused_, host_, loaded_->authorities);
     }
     ERR_clear_error();
-    return withTrouble(std::move(fault));
+    return withTrouble(fault);
   }
 
   /// What was refused may have been replaced by what cannot be used.
-  [[nodiscard]] std::string withTrouble(std::string fault) const {
+  [[nodiscard]] std::string withTrouble(const std::string& fault) const {
     return loaded_->trouble.empty() ? fault : fault + ". " + loaded_->trouble;
   }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/net/client_hooks.hpp"
 #include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
 #include "net/test_server.hpp"
 #include "support/eventually.hpp"
@@ -75,6 +76,34 @@ TEST(KubernetesHttp, requestsGoBelowThePathOfTheServer) {
   EXPECT_TRUE(requests[1].starts_with("GET /k8s/clusters/c-1/apis/x?y=z HTTP/1.1\r\n")) << requests[1];
   EXPECT_EQ(requests[1].find("Content-Type"), std::string::npos);
   EXPECT_NE(requests[2].find("Content-Type: application/merge-patch+json\r\n"), std::string::npos);
+}
+
+/// Something else answers at the first of two addresses: each call but the first goes to the other one.
+TEST(KubernetesHttp, anAddressThatIsNoApiServerIsLeft) {
+  const std::string lease = R"({"kind":"Lease","metadata":{}})";
+  const auto serving = [](std::string reply, std::atomic<int>& asked) {
+    return [reply = std::move(reply), &asked](test::Peer& peer) {
+      while (!peer.readRequest().empty()) {
+        ++asked;
+        if (!peer.write(reply)) return;
+      }
+    };
+  };
+  for (const std::string& strange : {response("200 OK", "", "<html>please log in</html>"),
+                                     response("404 Not Found", "", "no"), response("502 Bad Gateway", "", "{}")}) {
+    std::atomic<int> good{0}, bad{0};
+    test::TestServer real{serving(response("200 OK", "", lease), good)};
+    test::TestServer other{serving(strange, bad), {.v6 = true, .port = real.port()}};
+    const auto client =
+        net::makeHttpClient({}, {.lookup = [](const std::string&) {
+                              return net::Addresses{*net::parseIpAddress("::1"), *net::parseIpAddress("127.0.0.1")};
+                            }});
+    const std::string url = "http://api.test:" + std::to_string(real.port());
+    const auto gateway = makeHttpGateway({.server = url, .inNamespace = "n"}, {}, client);
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(ask(*gateway, {"GET", "/apis/x"}).has_value());
+    EXPECT_EQ(bad, 1);
+    EXPECT_EQ(good, 4);
+  }
 }
 
 class KubernetesRefused : public testing::Test {

@@ -1,10 +1,12 @@
 // The link to servers whose settings a test changes: passwords, standbys that are missing, several hosts, restarts.
 #include <arpa/inet.h>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -185,6 +187,64 @@ TEST(PostgresqlServer, HostsAreTriedInTurnAndOneThatHangsCostsHalfOfTheTime) {
   Sql{server.connection()}.exec("SELECT pg_terminate_backend(" + *reply.rows.at(0).at(0).at(0) + ", 10000)");
   const JobReply next = link.call({.statements = {{pid}}}, 500ms);
   EXPECT_EQ(next.commit, Commit::done) << toString(next);
+}
+
+/// Accepts, says something at once, and closes.
+class RudeServer {
+ public:
+  RudeServer(std::string words, const std::string& address, const std::string& port)
+      : words_{std::move(words)}, fd_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+    inet_pton(AF_INET, address.c_str(), &name.sin_addr);
+    socklen_t size = sizeof name;
+    auto* raw = reinterpret_cast<sockaddr*>(&name);
+    if (bind(fd_, raw, size) != 0 || listen(fd_, 8) != 0 || getsockname(fd_, raw, &size) != 0) std::abort();
+    port_ = std::to_string(ntohs(name.sin_port));
+    thread_ = std::thread{[this] { serve(); }};
+  }
+  ~RudeServer() {
+    shutdown(fd_, SHUT_RDWR);
+    thread_.join();
+    close(fd_);
+  }
+  RudeServer(const RudeServer&) = delete;
+  RudeServer& operator=(const RudeServer&) = delete;
+  [[nodiscard]] const std::string& port() const { return port_; }
+
+ private:
+  void serve() {
+    for (int peer = accept(fd_, nullptr, nullptr); peer >= 0; peer = accept(fd_, nullptr, nullptr)) {
+      send(peer, words_.data(), words_.size(), MSG_NOSIGNAL);
+      close(peer);
+    }
+  }
+
+  std::string words_;
+  int fd_;
+  std::string port_{};
+  std::thread thread_{};
+};
+
+/// Another server may have taken over the address of one that is gone.
+TEST(PostgresqlServer, AHostThatIsNoPostgresqlIsLeft) {
+  const OwnServer server;
+  for (const std::string& words :
+       {std::string{"HTTP/1.1 400 Bad Request\r\n\r\n"}, std::string{"SSH-2.0-x\r\n"}, std::string{}, std::string{"N"},
+        std::string{"E\0\0\0\x1cSFATAL\0C28P01\0Mrefused\0\0", 29}}) {
+    const RudeServer rude{words, "127.0.0.1", "0"};
+    PostgresqlStoreOptions options = byTcp(server, "127.0.0.1,127.0.0.1");
+    options.port = rude.port() + "," + server.port();
+    TestLink link{options};
+    EXPECT_EQ(link.call({.statements = {{link.add("SELECT 1")}}}, 2000ms).commit, Commit::done) << words;
+    const RudeServer atOther{words, "127.0.0.2", server.port()};
+    TestLink byName{byTcp(server, "db.test"), [](const std::string&) {
+                      return net::LookupResult{
+                          net::Addresses{*net::parseIpAddress("127.0.0.2"), *net::parseIpAddress("127.0.0.1")}};
+                    }};
+    EXPECT_EQ(byName.call({.statements = {{byName.add("SELECT 1")}}}, 2000ms).commit, Commit::done) << words;
+  }
 }
 
 TEST(PostgresqlServer, AnEndlessConnectLeavesNothingSentAndHoldsNobodyBeyondTheJobsTime) {

@@ -155,17 +155,18 @@ Ending endingOf(const Server& server, net::HttpOutcome outcome) {
 
 class HttpGateway final : public Gateway {
  public:
-  HttpGateway(const KubernetesStoreOptions& options, Logger logger)
+  HttpGateway(const KubernetesStoreOptions& options, Logger logger, std::shared_ptr<net::HttpClient> client)
       : server_{std::make_shared<Server>(options, net::parseUrl(options.server).value())},
-        client_{net::HttpClient::make({.caFile = options.caFile,
-                                       .certificate = options.certificate,
-                                       .key = options.key,
-                                       .caText = options.caCertificates,
-                                       .certificateText = options.certificateText,
-                                       .keyText = options.keyText,
-                                       .proxy = {},
-                                       .maxReply = longestPage,
-                                       .logger = std::move(logger)})} {
+        client_{client != nullptr ? std::move(client)
+                                  : net::HttpClient::make({.caFile = options.caFile,
+                                                           .certificate = options.certificate,
+                                                           .key = options.key,
+                                                           .caText = options.caCertificates,
+                                                           .certificateText = options.certificateText,
+                                                           .keyText = options.keyText,
+                                                           .proxy = {},
+                                                           .maxReply = longestPage,
+                                                           .logger = std::move(logger)})} {
     server_->use(client_);
   }
 
@@ -209,8 +210,9 @@ class HttpGateway final : public Gateway {
 
 }  // namespace
 
-std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options, Logger logger) {
-  return std::make_shared<HttpGateway>(options, std::move(logger));
+std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options, Logger logger,
+                                         std::shared_ptr<net::HttpClient> client) {
+  return std::make_shared<HttpGateway>(options, std::move(logger), std::move(client));
 }
 
 }  // namespace tenure::kubernetes_store

@@ -7,6 +7,7 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
+#include "lockcore/net/http_client.hpp"
 #include "lockcore/stores/kubernetes/src/gateway.hpp"
 
 namespace tenure::kubernetes_store {
@@ -15,8 +16,9 @@ namespace tenure::kubernetes_store {
 TENURE_API void checkOptions(const KubernetesStoreOptions& options);
 
 /// The options must have no faults and leave nothing to the pod. Nobody is asked before the first call. Throws
-/// std::runtime_error if a certificate or a key cannot be used.
+/// std::runtime_error if a certificate or a key cannot be used. Tests give a client of their own.
 [[nodiscard]] TENURE_API std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options,
-                                                                  Logger logger = {});
+                                                                  Logger logger = {},
+                                                                  std::shared_ptr<net::HttpClient> client = nullptr);
 
 }  // namespace tenure::kubernetes_store
