@@ -66,7 +66,7 @@ std::string faultOf(const JobArguments& arguments) {
     return "--time-zone goes with --schedule; --per counts its periods in UTC";
   }
   if (!arguments.name.empty()) {
-    if (const auto fault = faultOfJobName(arguments.name)) return "--job: " + *fault;
+    if (const auto fault = faultOfNewJobName(arguments.name)) return "--job: " + *fault;
   }
   if (!arguments.givesSchedule()) return {};
   const auto schedule = scheduleOf(configOf(arguments));

@@ -88,7 +88,7 @@ Cells cellsOf(const RunView& run) {
           run.exitCode ? std::to_string(*run.exitCode) : "",
           run.duration ? durationText(*run.duration) : "",
           std::to_string(run.attempt),
-          run.holder,
+          shown(run.holder),
           toString(run.token)};
 }
 

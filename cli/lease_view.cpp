@@ -11,6 +11,7 @@
 
 #include "config/src/duration.hpp"
 #include "election/src/leader_document.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
 #include "output.hpp"
 
@@ -122,12 +123,12 @@ std::string toTable(const LeaseView& view, bool colours) {
   if (view.record) {
     const LeaseRecord& record = *view.record;
     if (view.pause) {
-      rows.emplace_back("paused by", view.pause->by);
-      rows.emplace_back("why", view.pause->why);
+      rows.emplace_back("paused by", shown(view.pause->by));
+      rows.emplace_back("why", shown(view.pause->why));
     } else if (!record.vanished) {
       rows.emplace_back(record.released ? "last leader" : "leader", personOf(record.holder));
     }
-    if (!view.address.empty()) rows.emplace_back("address", view.address);
+    if (!view.address.empty()) rows.emplace_back("address", shown(view.address));
     rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
     if (!record.vanished) {
       rows.emplace_back("since", timeText(record.acquiredAtMillis));
@@ -136,8 +137,8 @@ std::string toTable(const LeaseView& view, bool colours) {
     }
     rows.emplace_back("lease", durationText(record.leaseDuration));
   }
-  rows.emplace_back("store", view.store);
-  if (!view.warning.empty()) rows.emplace_back("warning", coloured(view.warning, Colour::bad, colours));
+  rows.emplace_back("store", shown(view.store));
+  if (!view.warning.empty()) rows.emplace_back("warning", coloured(shown(view.warning), Colour::bad, colours));
   std::string out = table(rows);
   if (view.record && isTimed(*view.record))
     out += coloured("(times by the wall clock of the writer, for people only)\n", Colour::dim, colours);

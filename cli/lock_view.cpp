@@ -39,7 +39,7 @@ std::string dataText(const std::string& data) {
   const bool text = isUtf8(data) && std::none_of(data.begin(), data.end(), [](char c) {
                       return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
                     });
-  return text ? data : std::to_string(data.size()) + " bytes";
+  return text ? shown(data) : std::to_string(data.size()) + " bytes";
 }
 
 Colour colourOf(LockState state) {
@@ -148,8 +148,8 @@ std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std:
   rows.emplace_back("since", age.empty() ? "not stated by the writer" : age);
   rows.emplace_back("lease", durationText(record.leaseDuration));
   if (!record.data.empty()) rows.emplace_back("data", dataText(record.data));
-  for (const auto& [name, value] : record.attributes) rows.emplace_back("attribute " + name, dataText(value));
-  rows.emplace_back("store", store);
+  for (const auto& [name, value] : record.attributes) rows.emplace_back("attribute " + shown(name), dataText(value));
+  rows.emplace_back("store", shown(store));
   return table(rows);
 }
 
@@ -157,13 +157,13 @@ std::string tokenTable(const LockToken& token, const TokenView& view) {
   std::vector<std::pair<std::string, std::string>> rows{
       {"lock", toString(token.key())},
       {"token", view.active ? "active" : std::string{"not active: "}.append(wordOf(*view.why))},
-      {"owner", token.owner()},
+      {"owner", shown(token.owner())},
       {"fencing token", toString(token.fencingToken())},
       {"lease", durationText(token.lease())}};
   rows.emplace_back("remaining", view.remaining ? durationText(whole(*view.remaining))
                                                 : "not known: the token is of another machine or another boot");
   if (!view.active && view.holder) rows.emplace_back("held by", shown(view.holder->holder, mostOfHolder));
-  rows.emplace_back("store", token.store());
+  rows.emplace_back("store", shown(token.store()));
   return table(rows);
 }
 
@@ -172,7 +172,7 @@ std::string listTable(const std::vector<LockWatch::Row>& rows, bool colours) {
   for (const LockWatch::Row& row : rows) {
     std::array<std::string, 6> line{std::string{toString(row.state)}, toString(row.key)};
     if (row.record.has_error()) {
-      line[2] = row.record.error().message;
+      line[2] = shown(row.record.error().message);
     } else {
       const LeaseRecord& record = *row.record;
       const std::int64_t acquired = record.acquiredAtMillis;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "environment.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/output_writer.hpp"
 
 namespace tenure::cli {
@@ -51,7 +52,15 @@ std::string_view codeOf(Colour colour) {
 
 void neverWaitForReaders() noexcept { waits.store(false); }
 
-void complain(const std::string& message) { tell("tenure: " + message + '\n'); }
+void complain(const std::string& message) {
+  std::string out = "tenure: ";
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    out += shown(std::string_view{message}.substr(begin, end - begin)) + '\n';
+    begin = end + 1;
+  }
+  tell(out);
+}
 
 void tell(const std::string& text) {
   if (!waits) return stderrWriter().post(text);

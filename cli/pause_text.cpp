@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/lease_key.hpp>
 
 #include "environment.hpp"
 #include "lease_view.hpp"
+#include "lockcore/port/name_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -48,6 +50,7 @@ std::string faultOf(const Pause& pause) {
            " fit into the record beside \"" + pauseOwner({pause.by, {}}) + "\"";
   }
   if (!faultOfCandidateName(pauseOwner(pause))) return {};
+  if (const auto fault = isUtf8(pause.why) ? faultOfNameText(pause.why) : std::nullopt) return "--why " + *fault;
   return "--why must be one line of UTF-8 text without control characters and without '#'";
 }
 

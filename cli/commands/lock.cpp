@@ -21,6 +21,7 @@
 #include "cli/supervisor.hpp"
 #include "commands.hpp"
 #include "config/src/duration.hpp"
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -231,7 +232,7 @@ int hold(const LockArguments& arguments, const GroupConfig& config, const Signal
   const ReadOutcome found = readNow(*group.store(), group.key(), unansweredTime);  // the wait is over
   if (found && isHeld(*found)) {
     const std::string age = ageText((*found)->acquiredAtMillis);
-    if (!age.empty()) complain("lock " + toString(group.key()) + " of " + (*found)->holder + ": " + age);
+    if (!age.empty()) complain("lock " + toString(group.key()) + " of " + shown((*found)->holder) + ": " + age);
   }
   return code;
 }

@@ -13,6 +13,7 @@
 #include "cli/wakeups.hpp"
 #include "commands.hpp"
 #include "config/src/duration.hpp"
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -123,7 +124,7 @@ class Pruning {
     }
     std::string words = action;
     std::replace(words.begin(), words.end(), '_', ' ');
-    return say(words + ' ' + toString(row.key) + " (" + reason + ")\n");
+    return say(words + ' ' + toString(row.key) + " (" + shown(reason) + ")\n");
   }
 
   const LockArguments& arguments_;

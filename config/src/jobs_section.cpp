@@ -115,7 +115,7 @@ void addPolicyKeys(std::vector<KeySpec>& out) {
 OptionFaults faultsOfJob(const JobConfig& job) {
   OptionFaults faults;
   const std::string path = pathOfJob(job.name);
-  if (auto fault = faultOfJobName(job.name)) faults.push_back({path, *std::move(fault)});
+  if (auto fault = faultOfNewJobName(job.name)) faults.push_back({path, *std::move(fault)});
   const auto add = [&](const OptionFaults& some) {
     for (const OptionFault& each : some) faults.push_back({path + '.' + each.field, each.message, each.outOfOwnRange});
   };

@@ -4,6 +4,8 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "lockcore/port/name_text.hpp"
+
 namespace tenure::config {
 namespace {
 
@@ -26,6 +28,26 @@ std::size_t characterLength(std::string_view text) {
 bool isForbidden(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7F;
+}
+
+/// A `#` begins a comment after a blank, outside of quotes. A quote opens where a value may begin.
+std::string_view withoutComment(std::string_view line) {
+  char quote = 0;
+  char before = ' ';
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    const bool blankBefore = before == ' ' || before == '\t';
+    if (quote != 0) {
+      if (c == '\\' && quote == '"') ++at;
+      if (c == quote) quote = 0;
+    } else if (c == '#' && blankBefore) {
+      return line.substr(0, at);
+    } else if ((c == '"' || c == '\'') && (blankBefore || before == '[' || before == '{' || before == ',')) {
+      quote = c;
+    }
+    before = c;
+  }
+  return line;
 }
 
 bool looksLikeUtf16(std::string_view text) {
@@ -66,6 +88,7 @@ std::string_view SourceText::lineAt(std::size_t offset) const {
 std::optional<TextFault> SourceText::fault() const {
   if (auto found = badByte()) return found;
   if (auto found = badCharacter()) return found;
+  if (auto found = oddOutsideComments()) return found;
   return badIndentation();
 }
 
@@ -83,6 +106,26 @@ std::optional<TextFault> SourceText::badCharacter() const {
   if (found == text_.end()) return std::nullopt;
   return TextFault{placeOf(static_cast<std::size_t>(found - text_.begin())),
                    "the control character " + hex(*found) + " is not allowed; remove it"};
+}
+
+std::optional<TextFault> SourceText::oddOutsideComments() const {
+  for (const std::size_t start : lineStarts_) {
+    const std::string_view line = withoutComment(lineAt(start));
+    for (std::size_t at = 0; at < line.size();) {
+      const auto odd = firstOddCharacter(line.substr(at));
+      if (!odd) break;
+      at += odd->offset;
+      if (odd->code != '\t' && odd->code != '\r') {
+        return TextFault{
+            placeOf(start + at),
+            odd->text() + " is not allowed here, because people " +
+                (odd->kind == OddCharacter::Kind::unseen ? "do not see it" : "take it for a plain character") +
+                "; remove it, or write \"" + escapeOf(*odd) + "\" in a value in double quotes"};
+      }
+      ++at;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<TextFault> SourceText::badIndentation() const {

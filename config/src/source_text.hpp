@@ -38,6 +38,7 @@ class SourceText {
   [[nodiscard]] std::size_t lineIndex(std::size_t offset) const;
   [[nodiscard]] std::optional<TextFault> badByte() const;
   [[nodiscard]] std::optional<TextFault> badCharacter() const;
+  [[nodiscard]] std::optional<TextFault> oddOutsideComments() const;
   [[nodiscard]] std::optional<TextFault> badIndentation() const;
 
   std::string text_;

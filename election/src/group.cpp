@@ -9,6 +9,8 @@
 
 #include "group_ranges.hpp"
 #include "leader_document.hpp"
+#include "lockcore/port/name_text.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "shard_keys.hpp"
 
 namespace tenure {
@@ -66,6 +68,7 @@ void checkShardNames(const ShardOptions& shards, OptionFaults& faults) {
                                             " bytes of UTF-8 text without control characters, '/' and '#'"});
       return;
     }
+    if (const auto fault = faultOfNameText(name)) faults.push_back({"shards.names", inQuotes(name) + ' ' + *fault});
     if (!seen.insert(name).second) faults.push_back({"shards.names", "has \"" + name + "\" twice"});
   }
 }

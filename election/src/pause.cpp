@@ -1,6 +1,8 @@
 #include <tenure/election/pause.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "lockcore/port/quoted_text.hpp"
+
 namespace tenure {
 namespace {
 
@@ -22,6 +24,6 @@ std::string pauseOwner(const Pause& pause) {
   return std::string{begin} + pause.by + std::string{separator} + pause.why;
 }
 
-std::string toString(const Pause& pause) { return pauseOwner(pause); }
+std::string toString(const Pause& pause) { return shown(pauseOwner(pause)); }
 
 }  // namespace tenure

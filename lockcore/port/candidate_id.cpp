@@ -4,6 +4,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "host_name.hpp"
+#include "name_text.hpp"
 #include "quoted_text.hpp"
 
 namespace tenure {
@@ -26,7 +27,7 @@ std::optional<std::string> faultOfCandidateName(std::string_view name) {
   const auto forbidden = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '#'; };
   const bool bad =
       name.empty() || name.size() > maxBytes || !isUtf8(name) || std::any_of(name.begin(), name.end(), forbidden);
-  if (!bad) return std::nullopt;
+  if (!bad) return faultOfNameText(name);
   return "must be 1 to " + std::to_string(maxBytes) + " bytes of UTF-8 text without control characters and without '#'";
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "terminal_text.hpp"
+#include "name_text.hpp"
 #include "utf8.hpp"
 
 namespace tenure {
@@ -48,14 +48,11 @@ std::string jsonEscape(char c) {
   return out;
 }
 
-/// The same for a character of two or three bytes, by the number that it has in Unicode.
-std::string jsonEscape(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(character[i])); };
-  const unsigned code = character.size() == 2 ? (byte(0) & 0x1FU) << 6U | (byte(1) & 0x3FU)
-                                              : (byte(0) & 0x0FU) << 12U | (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU);
-  std::string out = "\\u";
-  for (const unsigned shift : {12U, 8U, 4U, 0U}) out += jsonHexDigits[(code >> shift) & 0xFU];
-  return out;
+/// The same for a character beyond ASCII; one beyond four digits is two surrogates.
+std::string jsonEscape(const OddCharacter& odd) {
+  if (odd.code <= 0xFFFF) return escapeOf(odd);
+  const char32_t above = odd.code - 0x10000;
+  return escapeOf({.code = 0xD800 + (above >> 10U)}) + escapeOf({.code = 0xDC00 + (above & 0x3FFU)});
 }
 
 constexpr std::array<std::int8_t, 256> digitValues = [] {
@@ -90,8 +87,8 @@ std::string jsonString(std::string_view text) {
       out += "\xEF\xBF\xBD";
     } else if (length == 1) {
       out += text[0] == '\x7F' ? "\\u007f" : jsonEscape(text[0]);
-    } else if (steersTerminal(text.substr(0, length))) {
-      out += jsonEscape(text.substr(0, length));
+    } else if (const auto odd = oddCharacter(text); odd && odd->kind == OddCharacter::Kind::unseen) {
+      out += jsonEscape(*odd);
     } else {
       out.append(text.substr(0, length));
     }

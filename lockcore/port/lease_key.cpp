@@ -1,6 +1,8 @@
-#include <array>
-
 #include <tenure/lockcore/lease_key.hpp>
+
+#include "name_text.hpp"
+#include "quoted_text.hpp"
+#include "stored_key.hpp"
 
 namespace tenure {
 namespace {
@@ -8,26 +10,25 @@ namespace {
 bool isBlank(std::string_view text) noexcept { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
 
 std::string escaped(std::string_view text) {
-  static constexpr std::array<char, 16> digits{'0', '1', '2', '3', '4', '5', '6', '7',
-                                               '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\', out += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += "\\x", out += digits[byte >> 4U], out += digits[byte & 0xFU];
-    } else {
-      out += c;
-    }
-  }
-  return out;
+  std::string out = inQuotes(text, text.size());
+  return out.substr(1, out.size() - 2);
+}
+
+void checkText(const char* what, std::string_view text, std::vector<std::string>& faults) {
+  if (!isPlainText(text)) return;  // has a fault of its own
+  if (const auto fault = faultOfNameText(text)) faults.push_back(std::string{what} + ' ' + *fault);
 }
 
 }  // namespace
 
 std::vector<std::string> faultsOf(const LeaseKey& key) {
+  std::vector<std::string> faults = faultsOfStored(key);
+  if (!isBlank(key.name)) checkText("the lease name", key.name, faults);
+  checkText("the sort key", key.sortKey, faults);
+  return faults;
+}
+
+std::vector<std::string> faultsOfStored(const LeaseKey& key) {
   std::vector<std::string> faults;
   if (isBlank(key.name))
     faults.emplace_back("the lease name is empty or blank; give it a name such as billing-scheduler");

@@ -4,60 +4,59 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
-#include "terminal_text.hpp"
+#include "name_text.hpp"
 #include "utf8.hpp"
 
 namespace tenure {
 namespace {
 
-void appendEscaped(std::string& out, char c, bool isText) {
+/// `character` is a byte of ASCII, a character of UTF-8, or a byte that is none. Quotes are left to the caller.
+void appendShown(std::string& out, std::string_view character) {
   static constexpr std::string_view digits{"0123456789abcdef"};
-  const auto byte = static_cast<unsigned char>(c);
-  if (c == '\n') {
+  const auto byte = static_cast<unsigned char>(character[0]);
+  if (character == "\n") {
     out += "\\n";
-  } else if (c == '\t') {
+  } else if (character == "\t") {
     out += "\\t";
-  } else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !isText)) {
+  } else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && utf8SequenceLength(character) == 0)) {
     out.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xFU]);
+  } else if (const auto odd = oddCharacter(character); odd && odd->kind != OddCharacter::Kind::lookAlike) {
+    out += escapeOf(*odd);
   } else {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    out += character;
   }
 }
 
-bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+/// At most `most` bytes of `text`, each character written by `append`. False: there was more.
+template <typename Append>
+bool forCharacters(std::string_view text, std::size_t most, const Append& append) {
+  while (!text.empty()) {
+    const std::string_view character = text.substr(0, std::max<std::size_t>(utf8SequenceLength(text), 1));
+    if (character.size() > most) return false;
+    most -= character.size();
+    append(character);
+    text.remove_prefix(character.size());
+  }
+  return true;
+}
 
 }  // namespace
 
 std::string shown(std::string_view text, std::size_t most) {
   std::string out;
-  while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(utf8SequenceLength(text), 1);
-    const std::string_view character = text.substr(0, length);
-    if (length > most) return out + "...";
-    most -= length;
-    const bool isText = isUtf8(character) && !steersTerminal(character);
-    if (length == 1 && (character[0] == '"' || character[0] == '\\')) {
-      out += character;
-    } else {
-      for (const char c : character) appendEscaped(out, c, isText);
-    }
-    text.remove_prefix(length);
-  }
+  if (!forCharacters(text, most, [&](std::string_view character) { appendShown(out, character); })) out += "...";
   return out;
 }
 
+std::string shown(std::string_view text) { return shown(text, text.size()); }
+
 std::string inQuotes(std::string_view text, std::size_t most) {
-  std::size_t end = text.size();
-  if (end > most) {
-    end = most;
-    while (end > 0 && continuesCharacter(text[end])) --end;
-  }
   std::string out = "\"";
-  const bool isText = isUtf8(text);
-  for (const char c : text.substr(0, end)) appendEscaped(out, c, isText);
-  out += end < text.size() ? "...\"" : "\"";
-  return out;
+  const bool whole = forCharacters(text, most, [&](std::string_view character) {
+    if (character == "\"" || character == "\\") out += '\\';
+    appendShown(out, character);
+  });
+  return out += whole ? "\"" : "...\"";
 }
 
 }  // namespace tenure

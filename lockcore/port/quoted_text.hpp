@@ -15,14 +15,17 @@ namespace tenure {
   return isUtf8(text) && text.find('\0') == std::string_view::npos;
 }
 
-/// The text in quotes, safe to print: control characters escaped, and shortened if it has more than `most` bytes.
+/// The text in quotes, and shortened if it has more than `most` bytes. Escaped is what `shown` escapes, and quotes.
 [[nodiscard]] TENURE_API std::string inQuotes(std::string_view text, std::size_t most = 60);
 
 /// Enough for the text of every candidate of tenure.
 inline constexpr std::size_t mostOfHolder = 250;
 
-/// The text without quotes, of at most `most` bytes, for a line of a log or of a terminal. What could end the line,
-/// steer a terminal or turn the direction of writing is escaped, and so are bytes that are not UTF-8.
+/// The text without quotes, of at most `most` bytes, for a line of a log or of a terminal. Escaped is what could end
+/// the line, steer a terminal or turn the direction of writing, what people cannot see or take for a plain space, and
+/// bytes that are not UTF-8. Everything that others wrote goes through this or inQuotes().
 [[nodiscard]] TENURE_API std::string shown(std::string_view text, std::size_t most);
+/// All of it.
+[[nodiscard]] TENURE_API std::string shown(std::string_view text);
 
 }  // namespace tenure

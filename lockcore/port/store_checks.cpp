@@ -5,6 +5,7 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "quoted_text.hpp"
+#include "stored_key.hpp"
 
 namespace tenure {
 namespace {
@@ -37,10 +38,10 @@ void checkRecord(const LeaseRecord& record, Faults& faults) {
 
 }  // namespace
 
-std::optional<StoreError> refusalOf(const LeaseKey& key) { return refusal(key, faultsOf(key)); }
+std::optional<StoreError> refusalOf(const LeaseKey& key) { return refusal(key, faultsOfStored(key)); }
 
 std::optional<StoreError> refusalOf(const WriteRequest& request) {
-  Faults faults = faultsOf(request.key);
+  Faults faults = faultsOfStored(request.key);
   checkRecord(request.record, faults);
   const auto& expected = request.expected;
   if (std::any_of(expected.begin(), expected.end(), [](const RecordVersion& version) { return version.isNone(); })) {
@@ -65,7 +66,7 @@ std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingTok
 }
 
 std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token) {
-  Faults faults = faultsOf(key);
+  Faults faults = faultsOfStored(key);
   if (token.isNone() || token >= maxFencingToken) {
     faults.push_back("the counter cannot be set to " + toString(token) + "; give a token from 1 to " +
                      toString(FencingToken{maxFencingToken.value() - 1}) + ", above all that were in use");

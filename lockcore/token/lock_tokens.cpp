@@ -11,6 +11,7 @@
 #include "lock_token_parts.hpp"
 #include "lockcore/port/option_ranges.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "store_answer.hpp"
@@ -149,7 +150,7 @@ LockResult<bool> LockTokens::isActive(const LockToken& token) {
 
 LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string& owner,
                                          const TokenRenewOptions& options) {
-  if (const auto faults = faultsOf(key); !faults.empty()) {
+  if (const auto faults = faultsOfStored(key); !faults.empty()) {
     return misuse({{"key", "the lock's name " + faults.front()}});
   }
   if (options.budget <= milliseconds{0}) return unsentError(key, "renewal");

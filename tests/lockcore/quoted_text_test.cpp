@@ -24,8 +24,10 @@ TEST(ShownText, nothingInItEndsALineOrSteersATerminal) {
                   "c\xE2\x81\xA6"
                   "d\xE2\x80\x8F",
                   60),
-            "a\\xc2\\x9bb\\xe2\\x80\\xaec\\xe2\\x81\\xa6d\\xe2\\x80\\x8f");
+            "a\\u009bb\\u202ec\\u2066d\\u200f");
   EXPECT_EQ(shown("\xE2\x80\xA6\xE2\x82\xAC", 60), "\xE2\x80\xA6\xE2\x82\xAC") << "others of that block stay";
+  EXPECT_EQ(shown("bil\xE2\x80\x8Bling \xC2\xA0\xF3\xA0\x80\x81"), "bil\\u200bling \\u00a0\\U000e0001");
+  EXPECT_EQ(shown("\xE2\x80\x9C\xE2\x80\x99"), "\xE2\x80\x9C\xE2\x80\x99") << "quotes are seen";
   EXPECT_EQ(shown("a\xFF", 60), "a\\xff");
   EXPECT_EQ(shown("abc\xC3\xA9", 4), "abc...");
   EXPECT_EQ(shown("abcd", 4), "abcd");

@@ -14,7 +14,7 @@ namespace tenure {
 [[nodiscard]] inline OptionFaults faultsOfJob(const std::string& name, const JobPolicy& policy,
                                               const std::string& before = {}) {
   OptionFaults faults = faultsOf(policy);
-  if (auto fault = faultOfJobName(name)) faults.insert(faults.begin(), {"name", *std::move(fault)});
+  if (auto fault = faultOfNewJobName(name)) faults.insert(faults.begin(), {"name", *std::move(fault)});
   for (OptionFault& fault : faults) fault.field = before + fault.field;
   return faults;
 }

@@ -11,6 +11,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "history_json.hpp"
+#include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
@@ -76,6 +77,12 @@ std::optional<std::string> faultOfJobName(std::string_view name) {
     return std::nullopt;
   return inQuotes(name) + " is no name of a job; it must be 1 to " + std::to_string(mostNameBytes) +
          " bytes of UTF-8 text without control characters";
+}
+
+std::optional<std::string> faultOfNewJobName(std::string_view name) {
+  if (auto fault = faultOfJobName(name)) return fault;
+  const auto fault = faultOfNameText(name);
+  return fault ? std::optional{inQuotes(name) + ' ' + *fault} : std::nullopt;
 }
 
 std::string textOf(const JobsDocument& document) {

@@ -24,6 +24,9 @@ inline constexpr std::size_t maxJobsDocumentBytes = 256 * 1024;
 
 /// Says in one sentence what is wrong with the name of a job. It is 1..64 bytes of UTF-8 without control characters.
 [[nodiscard]] TENURE_API std::optional<std::string> faultOfJobName(std::string_view name);
+/// The same for a job that is about to be run: its name may not look like another one either (faultOfNameText). A
+/// ledger may be there with such a name.
+[[nodiscard]] TENURE_API std::optional<std::string> faultOfNewJobName(std::string_view name);
 
 /// JSON on one line, which `jobsDocumentFrom` reads back exactly. Each job's name must have no fault, and all jobs
 /// together must fit into maxJobsDocumentBytes; otherwise it throws std::invalid_argument.

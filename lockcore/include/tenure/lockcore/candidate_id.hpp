@@ -12,7 +12,8 @@
 namespace tenure {
 
 /// Says in one sentence what is wrong with a name; empty if the name may be used. A name is 1..200 bytes of UTF-8
-/// without control characters and without '#'.
+/// without control characters and without '#', and nothing in it is invisible or looks like another character (see
+/// faultsOf(const LeaseKey&)).
 [[nodiscard]] TENURE_API std::optional<std::string> faultOfCandidateName(std::string_view name);
 
 /// This machine's name; "localhost" if it has none.

@@ -12,6 +12,7 @@
 #include "lockcore/port/number_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "micro_time.hpp"
 #include "names.hpp"
 
@@ -286,7 +287,7 @@ bool isCorrected(const LeaseObject& object, FencingToken token, const std::strin
 std::optional<LeaseKey> leaseIn(const LeaseObject& object) {
   if (!object.hasAnnotation(annotation::name)) return LeaseKey{object.name};
   LeaseKey key{annotated(object, annotation::name), annotated(object, annotation::sortKey)};
-  if (!faultsOf(key).empty() || objectNameOf(key) != object.name) return std::nullopt;
+  if (!faultsOfStored(key).empty() || objectNameOf(key) != object.name) return std::nullopt;
   return key;
 }
 
