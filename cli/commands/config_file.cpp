@@ -64,8 +64,17 @@ int cannotBeUsed(const GroupConfig& config, const LeaseStore& store, const Store
   return say(schemaSql(config.store, {})) ? exitStore : exitFailed;
 }
 
+/// Where the store is a file, it shows without a write whether this user may write it.
+StoreStatus makeReady(LeaseStore& store, const std::optional<FileAccess>& access) {
+  if (!access) return ensureSchemaNow(store);
+  if (access->obstacle) return *access->obstacle;
+  return {};
+}
+
 int connect(const GroupConfig& config, const LeaseOfGroup& lease) {
-  if (const StoreStatus ready = ensureSchemaNow(*lease.store); !ready) {
+  const auto& look = config::typeOf(config.store).access;
+  const std::optional<FileAccess> access = look ? std::optional{look(config.store)} : std::nullopt;
+  if (const StoreStatus ready = makeReady(*lease.store, access); !ready) {
     return cannotBeUsed(config, *lease.store, ready.error());
   }
   if (const ReadOutcome record = readNow(*lease.store, lease.key); !record) {
@@ -73,6 +82,10 @@ int connect(const GroupConfig& config, const LeaseOfGroup& lease) {
   }
   if (const StoreStatus routing = checkRouting(config); !routing) {
     return cannotBeUsed(config, *lease.store, routing.error());
+  }
+  const FileAccess found = access.value_or(FileAccess{});
+  for (const std::string& text : {found.strangers, found.wide}) {
+    if (!text.empty()) complain("warning: " + lease.store->describe() + ": " + text);
   }
   return exitOk;
 }

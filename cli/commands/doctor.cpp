@@ -62,6 +62,7 @@ Facts gather(const DoctorArguments& arguments, const GroupConfig& config) {
   Facts facts{.file = arguments.config, .group = config.options.group, .lease = config.options.lease};
   const ClockMark begun = markClocks();
   facts.files = readFiles(arguments.config, files);  // before the store makes anything
+  if (const auto& look = config::typeOf(config.store).access) facts.files.access = look(config.store);
   facts.store = probe(config, {.writes = arguments.write});
   facts.store.server = askServer(config.store);
   facts.limits = limitsOf(tree, files, !config.httpListen.empty());

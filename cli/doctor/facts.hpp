@@ -12,6 +12,7 @@
 #include <tenure/lockcore/store_error.hpp>
 
 #include "latency.hpp"
+#include "lockcore/port/file_access.hpp"
 
 namespace tenure::cli::doctor {
 
@@ -83,7 +84,8 @@ struct FilesFacts {
   FileFacts config{};
   FileFacts configDirectory{};
   std::vector<FileFacts> secrets{};
-  std::optional<PlaceFacts> place{};  ///< where the store keeps files on this machine; empty: nowhere
+  std::optional<PlaceFacts> place{};   ///< where the store keeps files on this machine; empty: nowhere
+  std::optional<FileAccess> access{};  ///< to the files of a store that is one; empty: it has a server
 };
 
 /// Empty numbers: unlimited.

@@ -141,6 +141,22 @@ void judgeSpace(const std::string& path, const FileSystemFacts& system, Report& 
   report.ok("files.space", says + ".");
 }
 
+void judgeAccess(const FileAccess& access, Report& report) {
+  if (access.obstacle) {
+    return report.fault("files.access", access.obstacle->message + ".",
+                        "Run the doctor as the user that runs the candidates; if it is that user, give it the rights.");
+  }
+  if (!access.strangers.empty()) {
+    return report.warning("files.access", "Candidates cannot look at each other: " + access.strangers + ".",
+                          "docs/operations.md, Files of the SQLite store.");
+  }
+  if (!access.wide.empty()) {
+    return report.warning("files.access", "The files of the database " + access.wide + ".",
+                          "Close them as the sentence says, while no candidate runs.");
+  }
+  report.ok("files.access", "This user may write the files of the database, and no other user may open them.");
+}
+
 }  // namespace
 
 void judgeFiles(const FilesFacts& files, Report& report) {
@@ -149,6 +165,7 @@ void judgeFiles(const FilesFacts& files, Report& report) {
   if (!files.place) return;
   const FileFacts& directory = files.place->directory;
   judgeDirectory(directory, report);
+  if (files.access) judgeAccess(*files.access, report);
   if (const auto& system = files.place->system) {
     judgeSystem(directory.path, *system, report);
     judgeSpace(directory.path, *system, report);

@@ -56,6 +56,12 @@ class StoreSection {
     };
   }
 
+  /// `look` gives a FileAccess from Options.
+  template <typename Look>
+  void accessBy(Look look) {
+    row_.access = [look](const StoreConfig& store) { return look(std::get<Options>(store)); };
+  }
+
   /// `resolve` makes relative paths of Options relative to a directory.
   template <typename Resolve>
   void pathsBy(Resolve resolve) {

@@ -11,6 +11,7 @@
 #include <tenure/lockcore/export.hpp>
 
 #include "key_spec.hpp"
+#include "lockcore/port/file_access.hpp"
 
 namespace tenure::config {
 
@@ -28,6 +29,9 @@ struct StoreType {
   std::function<void(StoreConfig& store, const std::filesystem::path& directory)> resolvePaths =
       [](StoreConfig&, const std::filesystem::path&) {};
   std::function<std::shared_ptr<LeaseStore>(const StoreConfig& store, Logger logger)> make{};
+  /// What this user may do with the store's files, without making or changing any. Empty: the store has a server, or
+  /// none of both.
+  std::function<FileAccess(const StoreConfig& store)> access{};
   /// The SQL that an administrator runs for the store, with the grants for `role` (empty: a placeholder, or the role
   /// that `store` names). Empty: the store needs none.
   std::function<std::string(const StoreConfig& store, const std::string& role)> schemaSql{};

@@ -202,14 +202,16 @@ std::optional<StoreError> OwnLivenessFile::state(milliseconds lease) {
 StoreResult<LivenessFile> OwnLivenessFile::make() {
   const StoreResult<std::string> directory = place_.directory();
   if (directory.has_error()) return directory.error();
-  if (const auto made = makeDirectory(place_.store, *directory); made.has_error()) return made.error();
+  const std::optional<FileRights> rights = place_.rightsOfNew();
+  if (const auto made = makeDirectory(place_.store, *directory, rights); made.has_error()) return made.error();
 
   SystemRandom random;
   LivenessFile livenessFile{.id = hex128(random), .bootId = bootId()};
   // It gets its name only when it is locked and filled: a liveness file that can be found and is not locked counts as
   // that of a dead process.
   const std::string draft = *directory + '/' + std::string{draftPrefix} + livenessFile.id;
-  UniqueFd fd{openToWrite(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
+  UniqueFd fd = rights ? fileWithRights(draft, O_RDWR | O_CLOEXEC, *rights)
+                       : UniqueFd{openToWrite(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
   if (!fd) return systemError(place_.store, "making " + draft, errno);
   const std::string line = livenessFile.id + '\n' + statement(milliseconds{0});
   struct stat found {};

@@ -18,6 +18,7 @@
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
@@ -29,6 +30,12 @@ struct LivenessFilePlace {
   std::string store;  ///< LeaseStore::describe(), the start of every message
   /// The directory, which may be missing while its parent exists; or why there can be none. Called on any thread.
   std::function<StoreResult<std::string>()> directory;
+  /// Of the directory and the files in it, if they are made; an empty function: the umask decides. On any thread.
+  std::function<FileRights()> rights{};
+
+  [[nodiscard]] std::optional<FileRights> rightsOfNew() const {
+    return rights ? std::optional{rights()} : std::nullopt;
+  }
 };
 
 /// /proc/sys/kernel/random/boot_id; empty if it cannot be read. Cached.

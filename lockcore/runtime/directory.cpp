@@ -35,9 +35,15 @@ std::vector<std::string> namesIn(const std::string& directory, std::string_view 
   return names;
 }
 
-StoreResult<void> makeDirectory(const std::string& store, const std::string& directory) {
-  if (mkdir(directory.c_str(), 0777) == 0) return {};
-  const int fault = errno;
+StoreResult<void> makeDirectory(const std::string& store, const std::string& directory,
+                                const std::optional<FileRights>& rights) {
+  int fault = 0;
+  if (rights) {
+    fault = makeDirectoryWith(directory, *rights);
+  } else if (mkdir(directory.c_str(), 0777) != 0) {
+    fault = errno;
+  }
+  if (fault == 0) return {};
   struct stat found {};
   if (fault != EEXIST || lstat(directory.c_str(), &found) != 0) {
     return systemError(store, "making directory " + directory, fault);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -9,6 +10,8 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "file_rights.hpp"
 
 namespace tenure {
 
@@ -21,7 +24,9 @@ namespace tenure {
 
 /// Creates a directory in an existing one unless it exists. Refuses a symbolic link, because other users may be able to
 /// create one.
-[[nodiscard]] TENURE_API StoreResult<void> makeDirectory(const std::string& store, const std::string& directory);
+/// Without `rights` the umask decides who may use it.
+[[nodiscard]] TENURE_API StoreResult<void> makeDirectory(const std::string& store, const std::string& directory,
+                                                         const std::optional<FileRights>& rights = {});
 
 }  // namespace tenure
 

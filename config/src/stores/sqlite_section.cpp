@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "config/src/store_section.hpp"
+#include "lockcore/stores/sqlite/src/access.hpp"
 
 namespace tenure::config {
 
@@ -26,6 +27,22 @@ store:
        .about = "Whether another candidate takes over at once from a holder on this machine that crashed, instead of "
                 "after a lease. The kernel proves that such a holder is gone."},
       boolCodec(), [](auto& options) -> auto& { return options.deathNotice; });
+  section.key(
+      {.path = "store.mode",
+       .about =
+           "The mode of a new database, whatever the umask. The files beside a database have its mode and its "
+           "group. Whoever may read them can stop all elections with a lock, so other users never may. An existing "
+           "database keeps its mode, and the log and tenure doctor say if it is wider."},
+      choiceCodec<unsigned>({{"0600", 0600U}, {"0640", 0640U}, {"0660", 0660U}}),
+      [](auto& options) -> auto& { return options.mode; });
+  section.textKey(
+      {.path = "store.group",
+       .fallback = "off",
+       .example = "billing",
+       .about = "The group of a new database, for candidates of several users (mode 0660) or for users that "
+                "only look (mode 0640). Without it the system chooses one."},
+      "the name of a group of this machine", &SqliteStoreOptions::group, "off");
+  section.accessBy(sqlite_store::lookAtAccess);
   section.pathsBy([](SqliteStoreOptions& options, const std::filesystem::path& directory) {
     const std::filesystem::path path = directory / options.path;
     // The meaning of `..` depends on whether the component before it is a link; links are refused when the file is

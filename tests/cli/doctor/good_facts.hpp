@@ -26,6 +26,7 @@ namespace tenure::cli::doctor {
   facts.files.place =
       PlaceFacts{.directory = {.what = "store.liveness_dir", .path = "/var/lib/billing", .mode = 0750},
                  .system = FileSystemFacts{.type = 0xEF53, .freeBytes = 10ULL << 30U, .freeInodes = 100'000}};
+  facts.files.access.emplace();
   facts.limits = {.descriptors = 1024,
                   .descriptorsNeeded = 128,
                   .processes = {{"pids.max", 4096, 100}},

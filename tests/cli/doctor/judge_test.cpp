@@ -110,6 +110,14 @@ std::vector<Wrong> fileWrongs() {
       {"files.directory", fault, "may not be written", [](Facts& f) { f.files.place->directory.accessible = false; }},
       {"files.directory", fault, "open to every user", [](Facts& f) { f.files.place->directory.mode = 0777; }},
       {"files.directory", warning, "open to every user", [](Facts& f) { f.files.place->directory.mode = 01777; }},
+      {"files.access", fault, "leases.db-shm is there",
+       [](Facts& f) {
+         f.files.access->obstacle = {ErrorClass::misconfigured, "leases.db-shm is there"};
+       }},
+      {"files.access", warning, "may be opened by every user",
+       [](Facts& f) { f.files.access->wide = "may be opened by every user"; }},
+      {"files.access", warning, "cannot look at each other: the liveness file",
+       [](Facts& f) { f.files.access->strangers = "the liveness file"; }},
       {"files.system", fault, "is on NFS", [](Facts& f) { f.files.place->system->type = 0x6969; }},
       {"files.system", fault, "read-only", [](Facts& f) { f.files.place->system->readOnly = true; }},
       {"files.system", warning, "overlay", [](Facts& f) { f.files.place->system->type = 0x794C7630; }},

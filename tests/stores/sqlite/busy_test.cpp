@@ -1,12 +1,21 @@
 // What happens while another process holds the write lock.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
+#include <filesystem>
 #include <memory>
+#include <stdexcept>
+#include <string>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "actor.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -147,6 +156,70 @@ TEST_F(SqliteBusy, noWriterStarvesAmongSeveralProcesses) {
       ASSERT_TRUE(contains(actor->hear(), "applied"));
     }
   }
+}
+
+/// Another program with the right to read. It locks one byte of a file, and stays.
+class ReadLock {
+ public:
+  ReadLock(const std::string& path, off_t byte, int command) {
+    std::array<int, 2> ready{};
+    if (pipe(ready.data()) != 0) throw std::runtime_error{"no pipe"};
+    child_ = fork();
+    if (child_ == 0) {
+      struct flock lock {};
+      lock.l_type = F_RDLCK;
+      lock.l_whence = SEEK_SET;
+      lock.l_start = byte;
+      lock.l_len = 1;
+      const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd < 0 || fcntl(fd, command, &lock) != 0 || write(ready[1], "x", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    close(ready[1]);
+    char byteRead = 0;
+    isHeld_ = read(ready[0], &byteRead, 1) == 1;
+    close(ready[0]);
+  }
+  ~ReadLock() {
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+  ReadLock(const ReadLock&) = delete;
+  ReadLock& operator=(const ReadLock&) = delete;
+
+  [[nodiscard]] bool isHeld() const { return isHeld_; }
+  [[nodiscard]] std::string name() const { return "process " + std::to_string(child_); }
+
+ private:
+  pid_t child_{-1};
+  bool isHeld_{false};
+};
+
+/// For which the right to read the -shm file is enough: it stops all elections, so its process is named.
+TEST_F(SqliteBusy, aLockOfAReaderIsNamedByItsProcess) {
+  Store store{path_};
+  store->apply(acquire(key_, "a"));
+  const RecordVersion version = store->record(key_).version;
+  for (const int command : {F_SETLK, F_OFD_SETLK}) {
+    const ReadLock reader{path_ + "-shm", 120, command};
+    ASSERT_TRUE(reader.isHeld());
+    for (const WriteRequest& request :
+         {acquire({"other"}, "a"), renew(key_, "a", {version}), release(key_, "a", {version})}) {
+      const StoreError error = errorOf(store->startWrite(request, milliseconds{200})->get());
+      EXPECT_TRUE(contains(error.message, "the lock is held by " + reader.name() + " (")) << error.message;
+    }
+  }
+  store->apply(renew(key_, "a", {version}));
+}
+
+TEST_F(SqliteBusy, aLockForMakingTheDatabaseIsNamedByItsProcess) {
+  std::filesystem::create_directory(directory_.file(".leases.db.tenure"));
+  const std::string path = directory_.file(".leases.db.tenure/creation-lock");
+  const UniqueFd held{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
+  Store store{path_};
+  const StoreError error = errorOf(store->startWrite(acquire(key_, "a"), milliseconds{200})->get());
+  EXPECT_TRUE(contains(error.message, "it is held by process " + std::to_string(getpid()))) << error.message;
 }
 
 }  // namespace

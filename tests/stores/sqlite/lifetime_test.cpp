@@ -110,6 +110,7 @@ TEST_F(SqliteLifetime, theLastReferenceMayGoInAHint) {
   auto held = std::make_shared<std::shared_ptr<LeaseStore>>(open());
   Signal called;
   Signal done;
+  (*held)->ensureSchema(options_, [](const StoreStatus&) {});  // a store that only looks makes no file to watch
   const std::shared_ptr<void> handle = (*held)->watch({"lease"}, [held, &called, &done] {
     if (!called.wait()) return;  // the store must outlive the call itself
     held->reset();
@@ -124,6 +125,7 @@ TEST_F(SqliteLifetime, aHintMayDropItsOwnHandle) {
   const auto handle = std::make_shared<std::shared_ptr<void>>();
   Signal armed;
   Signal done;
+  store->ensureSchema(options_, [](const StoreStatus&) {});
   *handle = store->watch({"lease"}, [&, handle] {
     if (!armed.wait()) return;
     handle->reset();
@@ -141,6 +143,7 @@ TEST_F(SqliteLifetime, aHintMayDropItsOwnHandle) {
 TEST_F(SqliteLifetime, aHandleMayOutliveItsStore) {
   Signal hints;
   auto store = open();
+  store->ensureSchema(options_, [](const StoreStatus&) {});
   auto handle = store->watch({"lease"}, [&] { hints.set(); });
   auto notice = store->deathNotice();
   ASSERT_TRUE(hints.wait());

@@ -157,6 +157,13 @@ TEST_F(SqliteRefusal, whoMayOnlyReadReadsAndMakesNothing) {
   auto writer = std::make_unique<Store>(path_);
   (*writer)->apply(acquire({"lease"}, "a"));
   (*writer)->ensureSchema();  // it is served after the notification file was created, which happens after the answer
+  const auto letOthersRead = [&] {
+    for (const char* end : {"", "-wal", "-shm"}) {
+      if (std::filesystem::exists(path_ + end)) chmod((path_ + end).c_str(), 0644);
+    }
+    std::filesystem::permissions(sidecarOf(path_), std::filesystem::perms{0755});
+  };
+  letOthersRead();
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
   const auto look = [&](const std::string& when) {
     const auto before = filesIn(directory_.path());
@@ -185,12 +192,13 @@ TEST_F(SqliteRefusal, aLogWithoutItsIndexIsNoPuzzleForWhoMayOnlyRead) {
   std::filesystem::copy_file(path_ + "-wal", directory_.file("log"));
   writer.reset();
   std::filesystem::rename(directory_.file("log"), path_ + "-wal");
+  for (const char* end : {"", "-wal"}) chmod((path_ + end).c_str(), 0644);
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
   Actor onlooker{path_};
   ASSERT_EQ(onlooker.ask("nobody"), "ok");
   const std::string message = onlooker.ask("read lease");
   EXPECT_TRUE(contains(message, path_ + "-shm is missing")) << message;
-  EXPECT_TRUE(contains(message, "who may write")) << message;
+  EXPECT_TRUE(contains(message, "the next candidate makes it")) << message;
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
 }
 

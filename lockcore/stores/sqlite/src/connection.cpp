@@ -6,6 +6,41 @@
 #include <sqlite3.h>
 
 namespace tenure::sqlite_store {
+namespace {
+
+constexpr const char* lookName = "tenure-look";
+
+sqlite3_vfs* behindLook = nullptr;
+
+/// SQLite makes a missing -wal file also for a connection that only reads, and files may vanish at any moment.
+int openToLook(sqlite3_vfs* /*self*/, const char* name, sqlite3_file* file, int flags, int* outFlags) {
+  constexpr int shared = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL;
+  if ((flags & shared) != 0) {
+    flags &= ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    flags |= SQLITE_OPEN_READONLY;
+  }
+  return behindLook->xOpen(behindLook, name, file, flags, outFlags);
+}
+
+int refuseToRemove(sqlite3_vfs* /*self*/, const char* /*name*/, int /*sync*/) { return SQLITE_IOERR_DELETE; }
+
+/// The default file system of SQLite, but it makes and removes none of the database's files.
+const char* vfsToLook() {
+  static const bool registered = [] {
+    static sqlite3_vfs look;
+    behindLook = sqlite3_vfs_find(nullptr);
+    if (behindLook == nullptr) return false;
+    look = *behindLook;
+    look.zName = lookName;
+    look.pNext = nullptr;
+    look.xOpen = openToLook;
+    look.xDelete = refuseToRemove;
+    return sqlite3_vfs_register(&look, 0) == SQLITE_OK;
+  }();
+  return registered ? lookName : nullptr;
+}
+
+}  // namespace
 
 int Connection::open(const std::string& path, bool mayCreate) {
   // NOMUTEX: each connection is used by one thread. EXRESCODE: results are extended codes.
@@ -25,10 +60,10 @@ int Connection::openToRead(const std::string& path, bool isAtRest) {
     const auto byte = static_cast<unsigned char>(c);
     uri += plain ? std::string{c} : std::string{'%', hex[byte >> 4U], hex[byte & 15U]};
   }
-  if (isAtRest) uri += "?immutable=1";
+  uri += isAtRest ? "?immutable=1" : "?readonly_shm=1";
   sqlite3* opened = nullptr;
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(uri.c_str(), &opened, flags, nullptr);
+  const int code = sqlite3_open_v2(uri.c_str(), &opened, flags, vfsToLook());
   connection_.reset(opened);
   return code;
 }

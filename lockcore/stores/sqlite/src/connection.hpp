@@ -19,7 +19,8 @@ class Connection {
 
   /// `mayCreate`: a missing file is created.
   [[nodiscard]] int open(const std::string& path, bool mayCreate);
-  /// Creates nothing, and needs no right to write. `isAtRest`: nobody has the file open, so no log is looked for.
+  /// Creates nothing, not even for a moment, and needs no right to write. `isAtRest`: no log is looked for. Otherwise
+  /// the -shm file is only read, by all connections that this process opens to the file meanwhile.
   [[nodiscard]] int openToRead(const std::string& path, bool isAtRest);
   [[nodiscard]] int run(const char* sql);
   [[nodiscard]] int prepare(const char* sql, Statement& out);

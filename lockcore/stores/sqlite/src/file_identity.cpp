@@ -17,6 +17,30 @@ std::optional<OpenedFiles> OpenedFiles::look(const StoreFiles& files) noexcept {
   return found;
 }
 
+std::optional<SeenFiles> SeenFiles::look(const StoreFiles& files) noexcept {
+  struct stat database {};
+  struct stat log {};
+  if (stat(files.database.c_str(), &database) != 0) return std::nullopt;
+  SeenFiles seen;
+  seen.database_ = {database.st_dev, database.st_ino};
+  seen.content_ = {database.st_size, database.st_mtim.tv_sec, database.st_mtim.tv_nsec, database.st_ctim.tv_sec,
+                   database.st_ctim.tv_nsec};
+  if (stat(files.wal.c_str(), &log) == 0) {
+    seen.wal_ = {log.st_dev, log.st_ino};
+    seen.logSize_ = static_cast<std::uint64_t>(log.st_size);
+  }
+  seen.shm_ = identityOf(files.shm).value_or(FileIdentity{});
+  seen.journal_ = identityOf(files.database + "-journal").has_value();
+  return seen;
+}
+
+bool SeenFiles::sameAs(const StoreFiles& files) const noexcept {
+  const auto now = look(files);
+  if (!now || now->database_ != database_) return false;
+  if (isAtRest()) return now->isAtRest() && now->content_ == content_;
+  return now->wal_ == wal_ && now->shm_ == shm_;
+}
+
 bool OpenedFiles::leftItsLogBehind(const StoreFiles& files) const noexcept {
   const auto now = look(files);
   return now && now->database_ != database_ && now->wal_ == wal_ && now->shm_ == shm_;

@@ -1,6 +1,7 @@
 // Which file a path names: this protects against a database that is deleted or replaced while it is open.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,29 @@ class OpenedFiles {
  private:
   FileIdentity directory_, database_, wal_, shm_;
   std::uint64_t mount_{0};
+};
+
+/// The files as a look finds them that makes none. A look reads either a database that nobody has open, or one whose
+/// log has its -shm file.
+class SeenFiles {
+ public:
+  /// Empty if there is no database.
+  [[nodiscard]] static std::optional<SeenFiles> look(const StoreFiles& files) noexcept;
+
+  /// There is nothing in a log or a journal, so the database alone is everything.
+  [[nodiscard]] bool isAtRest() const noexcept { return logSize_ == 0 && !journal_; }
+  /// What is in the log can only be read with a -shm file, and there is none.
+  [[nodiscard]] bool lacksIndex() const noexcept { return logSize_ != 0 && shm_ == FileIdentity{}; }
+
+  /// Whether what was read since the look is of one moment. At rest, nobody may have begun a log, or written one back
+  /// and removed it. Otherwise SQLite's locks see to that, as long as the files are the same ones.
+  [[nodiscard]] bool sameAs(const StoreFiles& files) const noexcept;
+
+ private:
+  FileIdentity database_{}, wal_{}, shm_{};
+  std::uint64_t logSize_{0};
+  bool journal_{false};
+  std::array<std::int64_t, 5> content_{};  ///< size and times of the database
 };
 
 }  // namespace tenure::sqlite_store

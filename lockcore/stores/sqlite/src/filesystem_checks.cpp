@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "access.hpp"
 #include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::sqlite_store {
@@ -102,6 +103,9 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   if (auto fault = faultOfMounts(store, files)) return std::move(*fault);
   std::optional<StoreError> unwritable = unwritableDirectory(store, files.directory);
   if (!unwritable && exists) unwritable = unwritableFile(store, files.database);
+  if (!unwritable) {
+    if (std::string closed = closedFile(files); !closed.empty()) unwritable = missing(store, std::move(closed));
+  }
   if (unwritable && access == Access::writes) return std::move(*unwritable);
   return CheckedFiles{std::move(files), exists, !unwritable};
 }

@@ -18,7 +18,7 @@ namespace tenure::sqlite_store {
 struct CheckedFiles {
   StoreFiles files;
   bool exists{false};
-  bool mayWrite{true};  ///< this user may write to the file (if there is one) and to its directory
+  bool mayWrite{true};  ///< this user may write what is there of the file, its log and its directories
 };
 /// `reads`: a user that may only read is not refused.
 enum class Access { writes, reads };

@@ -41,6 +41,53 @@ pid_t ownerOfLock(const std::string& path, short type, off_t start, off_t length
   return fcntl(*fd, F_GETLK, &query) == 0 && query.l_type != F_UNLCK ? query.l_pid : 0;
 }
 
+/// "1: OFDLCK ADVISORY  READ -1 fe:01:131 120 120", as /proc/locks and fdinfo write it; major and minor number in hex,
+/// inode in decimal.
+struct LockLine {
+  std::array<char, 16> kind{};
+  long pid{0};
+  FileIdentity file{};
+};
+
+std::optional<LockLine> lockIn(const std::string& line) {
+  LockLine lock;
+  unsigned int major = 0;
+  unsigned int minor = 0;
+  unsigned long long inode = 0;
+  const int fields = std::sscanf(line.c_str(), "%*d: %15s %*s %*s %ld %x:%x:%llu", lock.kind.data(), &lock.pid, &major,
+                                 &minor, &inode);
+  if (fields != 5) return std::nullopt;
+  lock.file = {gnu_dev_makedev(major, minor), inode};
+  return lock;
+}
+
+bool isLockOf(const std::string& fdinfo, const FileIdentity& file) {
+  constexpr std::string_view label{"lock:\t"};
+  std::ifstream lines{fdinfo};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(label)) continue;
+    const auto lock = lockIn(line.substr(label.size()));
+    if (lock && lock->file == file && std::string_view{lock->kind.data()} == "OFDLCK") return true;
+  }
+  return false;
+}
+
+/// The kernel names no process for a lock of an open file description, because several may share it. This is the first
+/// one that has it, among those that this user may look at; 0 if there is none.
+long holderByDescription(const std::string& path) {
+  const auto file = identityOf(path);
+  if (!file) return 0;
+  for (const std::string& process : namesIn("/proc")) {
+    long pid = 0;
+    if (std::from_chars(process.data(), process.data() + process.size(), pid).ec != std::errc{}) continue;
+    const std::string folder = "/proc/" + process + "/fdinfo";
+    for (const std::string& fd : namesIn(folder)) {
+      if (isLockOf(folder + '/' + fd, *file)) return pid;
+    }
+  }
+  return 0;
+}
+
 std::string firstLine(const std::string& path) {
   std::ifstream file{path};
   std::string line;
@@ -68,19 +115,11 @@ std::string describeFlockHolder(const UniqueFd& file) {
   struct stat found {};
   std::ifstream locks{"/proc/locks"};
   if (fstat(file.get(), &found) != 0) return "a process";
-  // "7: FLOCK  ADVISORY  WRITE 4711 fe:01:131 0 EOF": major and minor number in hex, inode in decimal.
   for (std::string line; std::getline(locks, line);) {
-    std::array<char, 16> kind{};
-    long pid = 0;
-    unsigned int major = 0;
-    unsigned int minor = 0;
-    unsigned long long inode = 0;
-    if (std::sscanf(line.c_str(), "%*d: %15s %*s %*s %ld %x:%x:%llu", kind.data(), &pid, &major, &minor, &inode) != 5) {
-      continue;
-    }
-    const bool same = std::string_view{kind.data()} == "FLOCK" && inode == found.st_ino &&
-                      major == gnu_dev_major(found.st_dev) && minor == gnu_dev_minor(found.st_dev);
-    if (same && pid > 0) return describeProcess(pid);
+    const auto lock = lockIn(line);
+    const bool same = lock && std::string_view{lock->kind.data()} == "FLOCK" &&
+                      lock->file == FileIdentity{found.st_dev, found.st_ino};
+    if (same && lock->pid > 0) return describeProcess(lock->pid);
   }
   return "a process";
 }
@@ -88,13 +127,26 @@ std::string describeFlockHolder(const UniqueFd& file) {
 std::string writeLockHolder(const StoreFiles& files) {
   // The bytes: "The WAL-Index File Format" (write lock 120, checkpoint 121, recovery 122 of the -shm file) and
   // "File Locking And Concurrency" (PENDING_BYTE 0x40000000 and the 511 after it). In WAL mode every connection has
-  // a shared lock on the database file, so only an exclusive one is looked for there.
-  pid_t pid = ownerOfLock(files.shm, F_WRLCK, 120, 1);
-  if (pid == 0) pid = ownerOfLock(files.shm, F_WRLCK, 122, 1);
-  if (pid == 0) pid = ownerOfLock(files.database, F_RDLCK, 0x40000000, 512);
-  if (pid == 0) return {};
-  if (pid < 0) return "a process that locks by open file description";
-  return describeProcess(pid);
+  // a shared lock on the database file and on the dead man's switch (128), so only an exclusive one is looked for
+  // there. A shared lock of another program on the others, for which the right to read is enough, is found as well.
+  struct Bytes {
+    const std::string& path;
+    short type;
+    off_t start, length;
+  };
+  const std::array<Bytes, 4> places{{{files.shm, F_WRLCK, 120, 1},
+                                     {files.shm, F_WRLCK, 122, 1},
+                                     {files.database, F_RDLCK, 0x40000000, 512},
+                                     {files.shm, F_RDLCK, 128, 1}}};
+  for (const auto& [path, type, start, length] : places) {
+    const pid_t pid = ownerOfLock(path, type, start, length);
+    if (pid > 0) return describeProcess(pid);
+    if (pid == 0) continue;
+    const long holder = holderByDescription(path);
+    return holder > 0 ? describeProcess(holder)
+                      : "a process of another user that locks by open file description (fcntl F_OFD_SETLK)";
+  }
+  return {};
 }
 
 }  // namespace tenure::sqlite_store

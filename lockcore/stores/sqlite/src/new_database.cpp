@@ -6,6 +6,7 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
+#include "access.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
@@ -63,7 +64,7 @@ void removeLogOfMissingDatabase(const StoreFiles& files) {
 void removeLogOfReplacedDatabase(const StoreFiles& files, const OpenedFiles& before, BusyWait& wait) {
   if (!before.leftItsLogBehind(files)) return;
   CreationLock lock;
-  if (lock.take(files, wait) == 0 && before.leftItsLogBehind(files)) removeLog(files);
+  if (lock.take(files, rightsBeside(files.database, {}), wait) == 0 && before.leftItsLogBehind(files)) removeLog(files);
 }
 
 }  // namespace tenure::sqlite_store

@@ -43,12 +43,12 @@ WriteOutcome OwnershipWrite::conclude(WriteOutcome outcome) {
   noteEnd(outcome);
   applied_ = std::holds_alternative<Applied>(outcome);
   // On a release, the candidates that wait for the lease are notified before the releasing holder gets its answer.
-  if (applied_ && releases()) Sidecar::notify(session_.files(), request_.key);
+  if (applied_ && releases()) session_.sidecar().notify(session_.files(), request_.key);
   return outcome;
 }
 
 void OwnershipWrite::afterAnswer() {
-  if (applied_ && !releases()) Sidecar::notify(session_.files(), request_.key);
+  if (applied_ && !releases()) session_.sidecar().notify(session_.files(), request_.key);
 }
 
 WriteOutcome OwnershipWrite::concludeCommitted(bool filesUnchanged) {

@@ -1,10 +1,13 @@
 #include "session.hpp"
 
 #include <array>
+#include <mutex>
+#include <shared_mutex>
 #include <utility>
 
 #include <sqlite3.h>
 
+#include "access.hpp"
 #include "errors.hpp"
 #include "filesystem_checks.hpp"
 #include "lock_holder.hpp"
@@ -19,6 +22,13 @@ struct Prepared {
   Statement Statements::*statement;
   std::string sql;
 };
+
+/// A connection that looks has the -shm file open only to read, and SQLite gives all connections of a process the same
+/// one. So none that writes may be opened meanwhile.
+std::shared_mutex& gateOfLooks() {
+  static std::shared_mutex gate;
+  return gate;
+}
 
 /// Where the column does not exist, no term was ever recorded as open.
 std::array<Prepared, 3> readingStatements(bool hasOpenLease) {
@@ -75,9 +85,11 @@ Session::Session(Options options, const std::atomic<bool>& cancelled, std::funct
     : options_{std::move(options)},
       busyWait_{cancelled},
       onFilesChanged_{std::move(onFilesChanged)},
-      newDatabase_{options_.store, options_.sidecar} {}
+      newDatabase_{options_.store, options_.sidecar},
+      looking_{gateOfLooks(), std::defer_lock} {}
 
 StoreResult<bool> Session::open(Need need, const TermName* asker) {
+  if (seen_) static_cast<void>(endCall());
   const bool replaced = opened_ && !filesUnchanged();
   if (opened_) {
     if (!replaced) return knowOpenLeases();
@@ -95,11 +107,13 @@ StoreResult<bool> Session::open(Need need, const TermName* asker) {
       if (replaced && unreadable_ && passes && busyWait_.step(round)) continue;
       return ready;
     }
-    if (atRest_) return true;
+    if (seen_) return true;
     auto found = OpenedFiles::look(files_);
     // The file has not moved since the look, so the file that was looked at is the one that is open.
     if (found && !connection_.hasMoved()) {
       opened_ = found;
+      shareLogWithGroup(files_);
+      tellWideAccess();
       return true;
     }
     close();
@@ -112,13 +126,13 @@ StoreResult<bool> Session::open(Need need, const TermName* asker) {
 
 StoreResult<bool> Session::openOnce(Need need, const TermName* asker) {
   const Access access = options_.readsOnly ? Access::reads : Access::writes;
-  StoreResult<CheckedFiles> checked = checkFiles(options_.store, options_.path, access);
+  StoreResult<CheckedFiles> checked = checkFiles(options_.store, options_.files.path, access);
   if (checked.has_error()) return checked.error();
   files_ = std::move(checked->files);
   unreadable_ = false;
   lostTables_ = false;
-  atRest_ = false;
-  if (checked->exists && !checked->mayWrite) return openAsOnlooker();
+  const bool looks = options_.readsOnly && !(checked->mayWrite && options_.sidecar->writes());
+  if (looks) return checked->exists ? openAsOnlooker() : false;
   if (checked->exists) {
     StoreResult<bool> found = openFile(Need::existing);
     unreadable_ = found.has_error();
@@ -141,10 +155,17 @@ StoreResult<bool> Session::makeDatabase(const TermName* asker) {
   }
   if (auto refused = newDatabase_.refusal(files_, *lock, asker)) return std::move(*refused);
   removeLogOfMissingDatabase(files_);
+  if (!identityOf(files_.database)) {
+    if (auto fault = makeDatabaseFile(options_.store, files_, options_.files)) return std::move(*fault);
+  }
   return openFile(Need::create);
 }
 
 StoreResult<bool> Session::openFile(Need need) {
+  std::unique_lock opening{gateOfLooks(), std::defer_lock};
+  for (int round = 0; !opening.try_lock(); ++round) {
+    if (!busyWait_.step(round)) return error(ErrorClass::transient, "looks at the file took all of the call's time");
+  }
   if (const int code = connection_.open(files_.database, need == Need::create); code != SQLITE_OK) {
     // It was there a moment ago; the next call sees what became of it.
     if (need == Need::existing && !identityOf(files_.database)) return false;
@@ -159,29 +180,54 @@ StoreResult<bool> Session::openFile(Need need) {
   return ready;
 }
 
-/// For a user that may only read: nothing is created and nothing is changed. While others have the file open, their
-/// -shm file says what is in the log. Where there is no log, nobody has the file open, and the file alone is the whole
-/// database. A commit during the call may be missed then, so such an opening is good for one call.
+/// Nothing is created and nothing is changed. While others have the file open, their -shm file says what is in the log.
+/// After a crash of all, SQLite reads the log that they left without changing either.
 StoreResult<bool> Session::openAsOnlooker() {
-  atRest_ = !identityOf(files_.wal);
-  if (const int code = connection_.openToRead(files_.database, atRest_); code != SQLITE_OK) {
+  constexpr int indexRounds = 12;  // both files are there, except for a moment at the first opening and the last end
+  for (int round = 0;; ++round) {
+    if (looking_.try_lock()) {
+      seen_ = SeenFiles::look(files_);
+      if (!seen_) return false;
+      if (!seen_->lacksIndex()) {
+        StoreResult<bool> ready = prepareLook();
+        if (!ready.has_error() || seen_->sameAs(files_)) return ready;
+      } else if (round >= indexRounds) {
+        return error(ErrorClass::misconfigured,
+                     files_.wal + " is there and " + files_.shm +
+                         " is missing, without which the log cannot be read, and a look makes no file; the next "
+                         "candidate makes it (tenure run)");
+      }
+      close();
+    }
+    if (!busyWait_.step(round)) return error(ErrorClass::transient, "the files were changed while they were read");
+  }
+}
+
+StoreResult<bool> Session::prepareLook() {
+  if (const int code = connection_.openToRead(files_.database, seen_->isAtRest()); code != SQLITE_OK) {
     return failed("opening " + files_.database + " for reading", code);
   }
   busyWait_.installOn(connection_.raw());
   const StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
-  // Only a user that may create the -shm file can read a log without one.
-  if (schema.has_error() && schema.error().errorClass == ErrorClass::misconfigured && identityOf(files_.wal) &&
-      !identityOf(files_.shm)) {
-    return error(ErrorClass::misconfigured,
-                 files_.wal + " is there and " + files_.shm +
-                     " is missing, and this user may not make it; let a user who may write open the database once "
-                     "(tenure status, sqlite3), or make the file and its directory writable for this user");
-  }
   if (schema.has_error()) return schema.error();
   lostTables_ = schema->partial;
   if (!schema->complete) return false;
   if (auto done = prepareStatements(schema->hasOpenLease); done.has_error()) return done.error();
   return true;
+}
+
+bool Session::endCall() noexcept {
+  if (!seen_) return true;
+  const bool one = seen_->sameAs(files_);
+  close();
+  seen_.reset();
+  return one;
+}
+
+void Session::tellWideAccess() {
+  if (options_.readsOnly || std::exchange(toldRights_, true)) return;
+  const std::string wide = wideAccess(files_, options_.files);
+  if (!wide.empty()) options_.logger.log(LogLevel::warn, options_.store + ": " + wide);
 }
 
 StoreResult<bool> Session::setUp(Need need) {
@@ -255,7 +301,7 @@ StoreResult<void> Session::prepareStatements(bool hasOpenLease) {
 
 StoreError Session::failed(const std::string& what, int code) {
   StoreError out = sqliteError(options_.store, what, code, connection_);
-  if ((code & 0xFF) == SQLITE_BUSY) {
+  if ((code & 0xFF) == SQLITE_BUSY || code == SQLITE_PROTOCOL) {
     const std::string holder = writeLockHolder(files_);
     out.message = options_.store + ": " + what + ": the database stayed locked until the call's time was over" +
                   (holder.empty() ? std::string{} : "; the lock is held by " + holder);
@@ -286,6 +332,7 @@ void Session::close() noexcept {
   statements_ = {};
   connection_ = {};
   opened_.reset();
+  if (looking_.owns_lock()) looking_.unlock();
 }
 
 }  // namespace tenure::sqlite_store

@@ -4,10 +4,14 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 
+#include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "busy_wait.hpp"
 #include "connection.hpp"
@@ -27,10 +31,11 @@ struct Statements {
 class Session {
  public:
   struct Options {
-    std::string store;  ///< LeaseStore::describe(), the start of every message
-    std::string path;   ///< absolute
+    std::string store;         ///< LeaseStore::describe(), the start of every message
+    SqliteStoreOptions files;  ///< the path is absolute
     bool readsOnly{false};
     std::shared_ptr<Sidecar> sidecar{};  ///< not null
+    Logger logger{};
   };
 
   /// `cancelled` ends waits for locks; it must outlive the object. `onFilesChanged` is called when the open files are
@@ -52,6 +57,10 @@ class Session {
 
   /// Whether the open files are still those that the path names.
   [[nodiscard]] bool filesUnchanged() const noexcept { return opened_ && opened_->sameAs(files_); }
+
+  /// To be called after each call. Where files were opened only for a look, it closes them. False: they changed
+  /// meanwhile, so what was read may be of two moments.
+  [[nodiscard]] bool endCall() noexcept;
 
   /// Connections of one process to one file share its -shm file. Without this, a session that has nothing to do would
   /// keep a deleted one in use.
@@ -85,6 +94,8 @@ class Session {
   [[nodiscard]] StoreResult<bool> makeDatabase(const TermName* asker);
   [[nodiscard]] StoreResult<bool> openFile(Need need);
   [[nodiscard]] StoreResult<bool> openAsOnlooker();
+  [[nodiscard]] StoreResult<bool> prepareLook();
+  void tellWideAccess();
   [[nodiscard]] StoreResult<bool> setUp(Need need);
   [[nodiscard]] StoreResult<void> useWal();
   [[nodiscard]] StoreResult<void> prepareStatements(bool hasOpenLease);
@@ -96,7 +107,9 @@ class Session {
   NewDatabase newDatabase_;
   StoreFiles files_;
   std::optional<OpenedFiles> opened_;
-  bool atRest_{false};  ///< opened only for reading a file that nobody has open: good for one call
+  std::optional<SeenFiles> seen_;  ///< opened only for a look, until the end of the call
+  std::shared_lock<std::shared_mutex> looking_;
+  bool toldRights_{false};
   bool lostTables_{false};
   bool unreadable_{false};       ///< there was a file at the last look, and SQLite could not read it
   bool knowsOpenLeases_{false};  ///< of the database that is open

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -13,8 +12,10 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "ownership_write.hpp"
 #include "renewal_batch.hpp"
@@ -63,7 +64,7 @@ class SqliteStore final : public LeaseStore {
   SqliteStore(SqliteStoreOptions options, const Logger& logger)
       : options_{std::move(options)},
         describe_{"sqlite " + options_.path},
-        parts_{std::make_shared<Parts>(sessionOptions(describe_, absolute(options_.path), logger), logger)} {}
+        parts_{std::make_shared<Parts>(sessionOptions(describe_, options_, logger), logger)} {}
 
   ~SqliteStore() override {
     if (mark_.isHere()) {
@@ -81,6 +82,7 @@ class SqliteStore final : public LeaseStore {
   [[nodiscard]] std::string describe() const override { return describe_; }
 
   void ensureSchema(CallOptions options, StatusHandler handler) override {
+    parts_->sidecar->willWrite();
     submit(parts_->writer, options, std::move(handler),
            [](Session& session, const Deadline&) { return sqlite_store::ensureSchema(session); });
   }
@@ -91,6 +93,7 @@ class SqliteStore final : public LeaseStore {
   }
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    parts_->sidecar->willWrite();
     const bool renews = request.purpose == WriteRequest::Purpose::renew;
     const auto handle = std::make_shared<WriteHandler>(std::move(handler));
     const auto shared = std::make_shared<const WriteRequest>(std::move(request));
@@ -116,12 +119,14 @@ class SqliteStore final : public LeaseStore {
   }
 
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    parts_->sidecar->willWrite();
     submit(parts_->writer, options, std::move(handler), [key, token](Session& session, const Deadline& deadline) {
       return askStepDown(session, key, token, deadline);
     });
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
+    parts_->sidecar->willWrite();
     submit(parts_->writer, options, std::move(handler), [key, version](Session& session, const Deadline& deadline) {
       return removeLease(session, key, version, deadline);
     });
@@ -134,6 +139,7 @@ class SqliteStore final : public LeaseStore {
 
   void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
                  WriteHandler handler) override {
+    parts_->sidecar->willWrite();
     submit(parts_->writer, options, std::move(handler),
            [key, expected = std::move(expected), token](Session& session, const Deadline& deadline) {
              return sqlite_store::setTokens(session, key, expected, token, deadline);
@@ -165,8 +171,10 @@ class SqliteStore final : public LeaseStore {
                           .refuse = [](const StoreError&) {}});
   }
 
-  static Session::Options sessionOptions(const std::string& store, const std::string& path, const Logger& logger) {
-    return {.store = store, .path = path, .sidecar = std::make_shared<Sidecar>(store, path, logger)};
+  static Session::Options sessionOptions(const std::string& store, SqliteStoreOptions options, const Logger& logger) {
+    options.path = absolute(options.path);
+    auto sidecar = std::make_shared<Sidecar>(store, options, logger);
+    return {.store = store, .files = std::move(options), .sidecar = std::move(sidecar), .logger = logger};
   }
 
   /// The working directory may change later (daemons change it); the path is meant relative to the present one.
@@ -193,8 +201,28 @@ class SqliteStore final : public LeaseStore {
     job.answer = [renewal, handle](Session& session, WriteOutcome outcome) {
       const bool applied = std::holds_alternative<Applied>(outcome);
       (*handle)(std::move(outcome));
-      if (applied) Sidecar::notify(session.files(), renewal->key);
+      if (applied) session.sidecar().notify(session.files(), renewal->key);
     };
+  }
+
+  template <class Result>
+  static Result refusedWith(StoreError error) {
+    if constexpr (std::is_same_v<Result, WriteOutcome>) {
+      return Rejected{std::move(error)};
+    } else {
+      return error;
+    }
+  }
+
+  /// A look at files that nobody had open is done again if somebody opened them meanwhile.
+  template <class Result, class Work>
+  static Result answerOf(Session& session, const Deadline& deadline, const Work& work) {
+    for (int round = 0;; ++round) {
+      Result result = work(session, deadline);
+      if (session.endCall()) return result;
+      if (!session.busyWait().step(round)) break;
+    }
+    return refusedWith<Result>(session.error(ErrorClass::transient, "the files were changed while they were read"));
   }
 
   /// Queues `work`. Its result (or the reason why it was not attempted) goes to `handler`.
@@ -203,16 +231,10 @@ class SqliteStore final : public LeaseStore {
     const auto shared = std::make_shared<std::function<void(Result)>>(std::move(handler));
     worker.post(Job{
         .deadline = Deadline{readClock(), options.timeout},
-        .run = [shared, work = std::move(work)](Session& session,
-                                                const Deadline& deadline) { (*shared)(work(session, deadline)); },
-        .refuse =
-            [shared](StoreError error) {
-              if constexpr (std::is_same_v<Result, WriteOutcome>) {
-                (*shared)(Rejected{std::move(error)});
-              } else {
-                (*shared)(std::move(error));
-              }
-            },
+        .run = [shared, work = std::move(work)](
+                   Session& session,
+                   const Deadline& deadline) { (*shared)(answerOf<Result>(session, deadline, work)); },
+        .refuse = [shared](StoreError error) { (*shared)(refusedWith<Result>(std::move(error))); },
     });
   }
 
@@ -230,14 +252,15 @@ std::shared_ptr<LeaseStore> makeSqliteStore(SqliteStoreOptions options, Logger l
 
 namespace {
 
-bool isControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
-
 /// Empty if the path can be the name of a file. Whether there is one is found out by the store, at its first use.
 std::string pathFault(const std::string& path) {
   constexpr const char* file = "; give the path of a file, such as ./tenure.db";
   if (path.empty()) return "is missing; give the database file, such as ./tenure.db";
   if (!isUtf8(path)) return inQuotes(path) + " is not UTF-8 text";
-  if (std::any_of(path.begin(), path.end(), isControl)) return inQuotes(path) + " holds a control character";
+  if (const auto odd = firstOddCharacter(path); odd && odd->kind == OddCharacter::Kind::unseen) {
+    return inQuotes(path) + " holds " + odd->text() + " as character " + std::to_string(odd->number) +
+           ", which cannot be seen";
+  }
   if (path == ":memory:") return inQuotes(path) + " would be a database of its own for each connection" + file;
   if (path.starts_with("file:")) return inQuotes(path) + " is a URI" + file;
   if (path.starts_with("~"))
@@ -250,9 +273,18 @@ std::string pathFault(const std::string& path) {
 }  // namespace
 
 OptionFaults faultsOf(const SqliteStoreOptions& options) {
-  std::string fault = pathFault(options.path);
-  if (fault.empty()) return {};
-  return {{"path", std::move(fault)}};
+  OptionFaults faults;
+  if (std::string fault = pathFault(options.path); !fault.empty()) faults.push_back({"path", std::move(fault)});
+  if (options.mode != 0600 && options.mode != 0640 && options.mode != 0660) {
+    faults.push_back({"mode", modeText(options.mode) +
+                                  " is not allowed; allowed is 0600, 0640 or 0660, because whoever may read the files "
+                                  "can stop all elections"});
+  } else if (!options.group.empty() && options.mode == 0600) {
+    faults.push_back({"group",
+                      "has no rights with mode 0600; give mode 0660 (or 0640, to look only), or leave the "
+                      "group out"});
+  }
+  return faults;
 }
 
 }  // namespace tenure

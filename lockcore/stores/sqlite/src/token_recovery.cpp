@@ -110,7 +110,7 @@ WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens
   if (const int code = set(session, key, token); code != SQLITE_OK) return Rejected{transaction.failed(code)};
   if (auto trouble = transaction.commit()) return std::move(*trouble);
   if (!session.filesUnchanged()) return Conflict{};  // set in a file that nobody reads any more
-  Sidecar::notify(session.files(), key);
+  session.sidecar().notify(session.files(), key);
   return Applied{token};
 }
 

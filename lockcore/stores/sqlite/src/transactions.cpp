@@ -159,7 +159,7 @@ WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVers
   }
   if (auto trouble = transaction.commit()) return std::move(*trouble);
   if (!session.filesUnchanged()) return Conflict{};  // removed from a file that nobody reads any more
-  Sidecar::notify(session.files(), key);
+  session.sidecar().notify(session.files(), key);
   return Applied{current.token};
 }
 

@@ -19,6 +19,7 @@ class SqliteWake : public testing::Test {
  protected:
   /// Waits until the watch works: it gives a first hint then.
   [[nodiscard]] std::shared_ptr<void> watch(Signal& hints) {
+    store_->ensureSchema();  // a store that only looks makes no file to watch
     auto handle = store_.raw().watch(key_, [&hints] { hints.set(); });
     EXPECT_NE(handle, nullptr);
     EXPECT_TRUE(hints.wait());

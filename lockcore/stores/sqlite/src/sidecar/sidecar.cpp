@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lockcore/runtime/directory.hpp"
-#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
+#include "lockcore/stores/sqlite/src/access.hpp"
 #include "lockcore/stores/sqlite/src/filesystem_checks.hpp"
 #include "lockcore/stores/sqlite/src/lock_holder.hpp"
 #include "loss_watch.hpp"
@@ -26,12 +26,14 @@ namespace {
 using std::chrono::milliseconds;
 
 /// The path is checked again at each use.
-liveness::LivenessFilePlace placeBeside(const std::string& store, const std::string& path) {
-  return {store, [store, path]() -> StoreResult<std::string> {
-            StoreResult<CheckedFiles> checked = checkFiles(store, path);
+liveness::LivenessFilePlace placeBeside(const std::string& store, const SqliteStoreOptions& options) {
+  return {store,
+          [store, path = options.path]() -> StoreResult<std::string> {
+            StoreResult<CheckedFiles> checked = checkFiles(store, path, Access::reads);
             if (checked.has_error()) return checked.error();
             return std::move(checked->files.sidecar);
-          }};
+          },
+          [options] { return rightsBeside(options.path, options); }};
 }
 
 /// The liveness files of living processes except this store's own, and the longest lease among them.
@@ -61,8 +63,12 @@ class OthersLivenessFiles {
     // Its store has ended in an orderly way, or the sweep removed it; or it is no liveness file but something else of
     // that name.
     if (fault == ENOENT || fault == ELOOP || fault == EINVAL) return std::nullopt;
-    if (fault != 0)
-      return systemError(store_, "checking whether the process of liveness file " + path + " is alive", fault);
+    if (fault != 0) {
+      return systemError(store_,
+                         "checking whether the process of liveness file " + path + " of " + ownerText(path) +
+                             " is alive (candidates of several users need store.group and store.mode 0660)",
+                         fault);
+    }
     if (liveness::probeLivenessFile(livenessFile) == liveness::LockState::free) return std::nullopt;
     int readFault = 0;
     const std::optional<milliseconds> lease = liveness::statedLease(livenessFile, readFault);
@@ -121,9 +127,22 @@ bool olderReleaseLives(const std::string& directory) {
 
 }  // namespace
 
-int CreationLock::take(const StoreFiles& files, BusyWait& wait) {
+std::string unreadableLivenessFile(const StoreFiles& files) {
+  std::vector<std::string> names;
+  const int fault = namesIn(files.sidecar, liveness::livenessFilePrefix, names);
+  if (fault == EACCES) return files.sidecar;
+  for (const std::string& name : names) {
+    std::string path = files.sidecar + '/' + name;
+    if (!liveness::openLivenessFileToLook(path) && errno == EACCES) return path;
+  }
+  return {};
+}
+
+std::string CreationLock::holder() const { return describeFlockHolder(fd_); }
+
+int CreationLock::take(const StoreFiles& files, const FileRights& rights, BusyWait& wait) {
   path_ = files.sidecar + "/creation-lock";
-  fd_ = UniqueFd{openToWrite(path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666)};
+  fd_ = fileWithRights(path_, O_RDWR | O_CLOEXEC, rights);
   if (!fd_) return errno;
   for (int round = 0; flock(fd_.get(), LOCK_EX | LOCK_NB) != 0; ++round) {
     const int fault = errno;
@@ -146,17 +165,18 @@ int CreationLock::writeMark(const std::string& mark) const {
   return size < 0 ? errno : ENOSPC;
 }
 
-Sidecar::Sidecar(std::string store, const std::string& path, Logger logger)
+Sidecar::Sidecar(std::string store, const SqliteStoreOptions& options, Logger logger)
     : store_{std::move(store)},
-      losses_{std::make_shared<LossWatch>(store_, path)},
-      logLosses_{std::make_shared<LossWatch>(store_, path + "-wal")},
+      options_{options},
+      losses_{std::make_shared<LossWatch>(store_, options.path)},
+      logLosses_{std::make_shared<LossWatch>(store_, options.path + "-wal")},
       watches_{std::move(logger)},
-      deaths_{placeBeside(store_, path), watches_} {}
+      deaths_{placeBeside(store_, options), watches_} {}
 
 Sidecar::~Sidecar() = default;
 
 std::shared_ptr<void> Sidecar::watch(const LeaseKey& key, std::function<void()> hint) {
-  return watches_.watch(std::make_shared<WakeWatch>(deaths_.place(), key, std::move(hint)),
+  return watches_.watch(std::make_shared<WakeWatch>(deaths_.place(), key, std::move(hint), writes_),
                         WatchThread::Without::inotifyUseless);
 }
 
@@ -178,18 +198,21 @@ std::shared_ptr<void> Sidecar::watchLoss(const std::function<void()>& hint) {
 
 void Sidecar::stop() { watches_.stop(); }
 
-void Sidecar::notify(const StoreFiles& files, const LeaseKey& key) noexcept { touchWakeFile(files.sidecar, key); }
+void Sidecar::notify(const StoreFiles& files, const LeaseKey& key) const noexcept {
+  touchWakeFile(files.sidecar, key, [&] { return rightsBeside(files.database, options_); });
+}
 
 StoreResult<CreationLock> Sidecar::lockCreation(const StoreFiles& files, BusyWait& wait) const {
-  if (auto made = makeDirectory(store_, files.sidecar); made.has_error()) return made.error();
+  const FileRights rights = rightsBeside(files.database, options_);
+  if (auto made = makeDirectory(store_, files.sidecar, rights); made.has_error()) return made.error();
   CreationLock lock;
-  const int fault = lock.take(files, wait);
+  const int fault = lock.take(files, rights, wait);
   if (fault == 0) return lock;
   if (fault != EWOULDBLOCK) {
     return systemError(store_, "taking the lock for making the database, " + lock.path(), fault);
   }
   return StoreError{ErrorClass::transient, store_ + ": the lock for making the database, " + lock.path() +
-                                               ", was not granted in the call's time"};
+                                               ", was not granted in the call's time; it is held by " + lock.holder()};
 }
 
 StoreResult<LongestLease> Sidecar::longestLease(const StoreFiles& files, const TermName* asker) const {

@@ -2,6 +2,7 @@
 // includes.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -13,9 +14,11 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "lockcore/liveness/liveness_file.hpp"
 #include "lockcore/liveness/local_death_notice.hpp"
+#include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 #include "lockcore/stores/sqlite/src/busy_wait.hpp"
@@ -31,9 +34,12 @@ using liveness::TermName;
 class CreationLock {
  public:
   /// Waits as a call waits for the database's lock. Returns 0 or an errno; EWOULDBLOCK: the call's time is over.
-  [[nodiscard]] int take(const StoreFiles& files, BusyWait& wait);
+  /// `rights`: of the file, if it is made.
+  [[nodiscard]] int take(const StoreFiles& files, const FileRights& rights, BusyWait& wait);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// "process 4711 (backup)", after EWOULDBLOCK.
+  [[nodiscard]] std::string holder() const;
 
   // Only after take(). Return 0 or an errno.
 
@@ -62,8 +68,8 @@ struct LongestLease {
 /// thread-safe; they are grouped by who asks. `files` are those of the caller's Session::files().
 class Sidecar final {
  public:
-  /// Does nothing yet. `path`: of the database, absolute.
-  Sidecar(std::string store, const std::string& path, Logger logger);
+  /// Does nothing yet. The options' path is absolute.
+  Sidecar(std::string store, const SqliteStoreOptions& options, Logger logger);
   ~Sidecar();
   Sidecar(const Sidecar&) = delete;
   Sidecar& operator=(const Sidecar&) = delete;
@@ -80,6 +86,10 @@ class Sidecar final {
   /// The end of the watch thread; see WatchThread::stop(). To be called before the object is destroyed.
   void stop();
 
+  /// Until this was called, the store was only asked to look, and makes no file.
+  void willWrite() noexcept { writes_->store(true); }
+  [[nodiscard]] bool writes() const noexcept { return writes_->load(); }
+
   // The writer, for each write.
 
   /// Step H1 of NewDatabaseRule, to be called before a write of this term with this lease is committed. A system call
@@ -91,7 +101,7 @@ class Sidecar final {
   void endTerm(const TermName& term) noexcept { deaths_.own().endTerm(term); }
   /// Tells all processes that a change of the lease was committed. Opens and closes one file. Never fails: whoever
   /// misses it polls.
-  static void notify(const StoreFiles& files, const LeaseKey& key) noexcept;
+  void notify(const StoreFiles& files, const LeaseKey& key) const noexcept;
 
   // The writer, where there is no database, or for an operator. These go through all liveness files: three or four
   // system calls for each.
@@ -112,6 +122,8 @@ class Sidecar final {
 
  private:
   const std::string store_;
+  const SqliteStoreOptions options_;
+  const std::shared_ptr<std::atomic<bool>> writes_ = std::make_shared<std::atomic<bool>>(false);
   const std::shared_ptr<LossWatch> losses_;
   const std::shared_ptr<LossWatch> logLosses_;
   std::mutex lossMutex_;
@@ -120,5 +132,9 @@ class Sidecar final {
   WatchThread watches_;
   liveness::LocalDeathNotice deaths_;
 };
+
+/// A liveness file that exists and that this user may not read, or the directory if it may not even be listed; empty:
+/// none.
+[[nodiscard]] std::string unreadableLivenessFile(const StoreFiles& files);
 
 }  // namespace tenure::sqlite_store

@@ -23,11 +23,6 @@ void mix(std::uint64_t& hash, std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
 }
 
-/// The file, created if it is missing; errno is set if there is no descriptor.
-UniqueFd openWakeFile(const std::string& path) noexcept {
-  return UniqueFd{open(path.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666)};
-}
-
 }  // namespace
 
 std::string fileNameOf(const LeaseKey& key) {
@@ -44,20 +39,25 @@ std::string wakeFilePath(const std::string& directory, const LeaseKey& key) {
   return directory + "/wake-" + fileNameOf(key);
 }
 
-void touchWakeFile(const std::string& directory, const LeaseKey& key) noexcept {
+void touchWakeFile(const std::string& directory, const LeaseKey& key,
+                   const std::function<FileRights()>& rights) noexcept {
   const std::string path = wakeFilePath(directory, key);
   // Watchers are notified when a file that was open for writing is closed. Setting a new file time would also work, but
   // then the file system would have to write one more inode with each commit.
   if (UniqueFd{openToWrite(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)} || errno != ENOENT) return;
   // Nobody watches a file that does not exist; it is created for later watchers.
-  if (mkdir(directory.c_str(), 0777) == 0 || errno == EEXIST) static_cast<void>(openWakeFile(path));
+  const FileRights given = rights();
+  const int fault = makeDirectoryWith(directory, given);
+  if (fault == 0 || fault == EEXIST) static_cast<void>(fileWithRights(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, given));
 }
 
-WakeWatch::WakeWatch(liveness::LivenessFilePlace place, LeaseKey key, std::function<void()> hint)
-    : place_{std::move(place)}, key_{std::move(key)}, hint_{std::move(hint)} {}
+WakeWatch::WakeWatch(liveness::LivenessFilePlace place, LeaseKey key, std::function<void()> hint,
+                     std::shared_ptr<const std::atomic<bool>> writes)
+    : place_{std::move(place)}, key_{std::move(key)}, hint_{std::move(hint)}, writes_{std::move(writes)} {}
 
 void WakeWatch::begin(WatchLoop& loop) {
   if (const std::string obstacle = tryToArm(loop); !obstacle.empty()) {
+    if (!writes_->load()) return loop.wakeAfter(*this, retryDelay);
     loop.warnOnce(place_.store + ": changes of lease " + toString(key_) + " are noticed by polling only: " + obstacle);
     loop.wakeAfter(*this, retryDelay);
     return;
@@ -78,9 +78,14 @@ void WakeWatch::timeOver(WatchLoop& loop) { begin(loop); }
 std::string WakeWatch::tryToArm(WatchLoop& loop) {
   const StoreResult<std::string> directory = place_.directory();
   if (directory.has_error()) return directory.error().message;
-  if (const auto made = makeDirectory(place_.store, *directory); made.has_error()) return made.error().message;
   const std::string path = wakeFilePath(*directory, key_);
-  if (const UniqueFd file = openWakeFile(path); !file) return path + ": " + errnoText(errno);
+  if (writes_->load()) {
+    const FileRights rights = place_.rights();
+    if (const auto made = makeDirectory(place_.store, *directory, rights); made.has_error()) {
+      return made.error().message;
+    }
+    if (!fileWithRights(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, rights)) return path + ": " + errnoText(errno);
+  }
   if (loop.arm(*this, path)) return {};
   return "inotify cannot watch " + path + ": " + errnoText(errno) +
          (errno == ENOSPC ? " (see fs.inotify.max_user_watches)" : "");

@@ -2,12 +2,15 @@
 // lease touches it, so that others need not wait for their next poll.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 
 namespace tenure::sqlite_store {
@@ -19,13 +22,18 @@ namespace tenure::sqlite_store {
 [[nodiscard]] std::string wakeFilePath(const std::string& directory, const LeaseKey& key);
 
 /// Notifies those that watch the lease that something was committed. Never fails: a process that misses it polls.
-void touchWakeFile(const std::string& directory, const LeaseKey& key) noexcept;
+/// `rights` is asked if directory or file must be made.
+void touchWakeFile(const std::string& directory, const LeaseKey& key,
+                   const std::function<FileRights()>& rights) noexcept;
 
 /// Hints after each touch of the lease's notification file. A missing file is created, and a removed one is created
-/// again. After each (re)arming there is one hint, because what happened before was not seen.
+/// again, unless the store only looks. After each (re)arming there is one hint, because what happened before was not
+/// seen.
 class WakeWatch final : public Watched {
  public:
-  WakeWatch(liveness::LivenessFilePlace place, LeaseKey key, std::function<void()> hint);
+  /// `writes`: whether the store was asked for anything that writes.
+  WakeWatch(liveness::LivenessFilePlace place, LeaseKey key, std::function<void()> hint,
+            std::shared_ptr<const std::atomic<bool>> writes);
 
   void begin(WatchLoop& loop) override;
   void changed(WatchLoop& loop, bool lost) override;
@@ -38,6 +46,7 @@ class WakeWatch final : public Watched {
   const liveness::LivenessFilePlace place_;
   const LeaseKey key_;
   const std::function<void()> hint_;
+  const std::shared_ptr<const std::atomic<bool>> writes_;
 };
 
 }  // namespace tenure::sqlite_store

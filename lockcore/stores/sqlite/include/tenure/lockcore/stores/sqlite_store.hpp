@@ -20,11 +20,17 @@ struct TENURE_API SqliteStoreOptions {
   /// Whether a crashed holder's lease is taken over at once, on the kernel's proof (death notice), instead of after a
   /// lease.
   bool deathNotice{true};
+  /// Permission bits of a new database, whatever the umask: 0600, 0640 or 0660. The files beside a database have its
+  /// mode and group. Whoever may read them can lock them, and so stop all elections; users other than owner and group
+  /// never may. The mode of an existing database is not changed, and the log says if it is wider.
+  unsigned mode{0600};
+  /// The group of a new database, for candidates of several users (with mode 0660). Empty: the system chooses it.
+  std::string group{};
 
   friend bool operator==(const SqliteStoreOptions&, const SqliteStoreOptions&) = default;
 };
 
-/// Every fault of the options: a `path` that cannot be the name of a file. Nothing is looked up.
+/// Every fault of the options: a `path` that cannot be the name of a file, another `mode`. Nothing is looked up.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const SqliteStoreOptions& options);
 
 /// Makes the store without touching the file. The file is opened at the first call, off the caller's thread, and again
