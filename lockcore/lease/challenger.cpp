@@ -67,7 +67,8 @@ NextRole Challenger::advance(const Instant& now) {
   const auto free = core_.known.observation.untilFree(now, politeness_);
   if (mayCompete(now) && !readFirst_ && free && *free <= nanoseconds{0}) {
     sendAcquire(now);
-  } else if (core_.known.hinted || core_.known.poll.untilDue(now) <= nanoseconds{0}) {
+  } else if (untilRead(now) <= nanoseconds{0}) {
+    if (core_.known.poll.untilDue(now) > nanoseconds{0}) core_.known.poll.tookHint(now);
     core_.sendRead(now, limited(core_.options.timing.heartbeat()));
   }
   return {};
@@ -94,11 +95,16 @@ std::optional<nanoseconds> Challenger::untilWakeup(const Instant& now) const {
   if (core_.stopping) return core_.options.timing.drainTimeout() - elapsedForHolder(core_.work.endsFrom, now);
   std::optional<nanoseconds> until = untilPatienceEnds(now);
   if (core_.inFlight) return until;
-  until = earlier(until, core_.known.hinted ? nanoseconds{0} : core_.known.poll.untilDue(now));
+  until = earlier(until, untilRead(now));
   if (core_.work.running || readFirst_ || core_.options.observesOnly) return until;
   const auto free = core_.known.observation.untilFree(now, politeness_);
   if (!free) return until;
   return earlier(until, std::max(*free, cooldownLeft(now)));
+}
+
+nanoseconds Challenger::untilRead(const Instant& now) const {
+  const PollSchedule& poll = core_.known.poll;
+  return core_.known.hinted ? std::min(poll.untilDue(now), poll.untilHinted(now)) : poll.untilDue(now);
 }
 
 nanoseconds Challenger::cooldownLeft(const Instant& now) const {
@@ -149,7 +155,9 @@ void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& recor
   keepPayload(record);
   const bool written = record && (core_.wrote(*record) || core_.leftByOwnTerm(*record));
   const bool understood = known.observation.known();
+  const auto lost = known.observation.lost();
   const bool news = known.observation.confirm(now, record, written);
+  if (known.observation.lost() && known.observation.lost() != lost) tellOfLoss(now);
   const bool held = known.observation.heldByOther();
   core_.candidacy.sawHolder(held);
   const std::optional<LeaderInfo>& leader = core_.told.leader;
@@ -163,6 +171,16 @@ void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& recor
   }
   core_.setLeader(now, held ? std::optional{core_.leaderOf(*record)} : std::nullopt);
   follow(held ? record : std::nullopt);
+}
+
+void Challenger::tellOfLoss(const Instant& now) const {
+  const LostTerm& lost = *core_.known.observation.lost();
+  const auto left = std::chrono::ceil<std::chrono::seconds>(lost.lease - elapsedForChallenger(lost.from, now));
+  core_.log(LogLevel::warn, "the store has lost a term that this candidate has seen: " + personOf(lost.holder) + ' ' +
+                                withToken(lost.token) +
+                                ". A standby was promoted that lacked it, or an older copy was put back. What is left "
+                                "of its lease is waited out: " +
+                                std::to_string(std::max<std::int64_t>(left.count(), 0)) + " s");
 }
 
 void Challenger::follow(const std::optional<LeaseRecord>& held) {

@@ -60,6 +60,8 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   void sendAcquire(const Instant& now);
   [[nodiscard]] NextRole observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted);
   void follow(const std::optional<LeaseRecord>& held);
+  void tellOfLoss(const Instant& now) const;
+  [[nodiscard]] std::chrono::nanoseconds untilRead(const Instant& now) const;
 
   // ---- challenger_acquisition.cpp ----
   [[nodiscard]] NextRole acquireAnswered(const Instant& now, const RequestInFlight& request,

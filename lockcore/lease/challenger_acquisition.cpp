@@ -32,6 +32,7 @@ void Challenger::sendAcquire(const Instant& now) {
   const nanoseconds timeout = limited(core_.options.timing.leadsFor() / 2);
   core_.sendWrite(now, RequestKind::acquire, timeout, std::move(write));
   core_.inFlight->creates = observation.absent();
+  core_.inFlight->inherits = observation.lacksTerms(core_.tokens.known);
 }
 
 NextRole Challenger::handle(const Instant& now, const WriteAnswer& answer) {
@@ -141,7 +142,7 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   if (core_.stopping) return {next::Release{std::move(term)}};
   if (!term.right.leadsAt(now)) return winTooLate(now, token);
   follow(std::nullopt);
-  return {next::Lead{std::move(term), std::move(payload)}};
+  return {next::Lead{std::move(term), std::move(payload), {core_.known.observation.history(), won.inherits}}};
 }
 
 /// An answer that comes after the end of the right starts no term. The lease has run out, so anybody may take it.

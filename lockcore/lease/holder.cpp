@@ -8,7 +8,7 @@ namespace tenure {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> payload) {
+void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> payload, TermOrigin origin) {
   core_.known.observation.forget();
   core_.changes.forget();
   term_.forgiveFirstHeartbeat(now, core_.options.timing.heartbeat());
@@ -20,7 +20,7 @@ void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> paylo
   core_.told.leaderRenews = false;
   core_.setLeader(
       now, LeaderInfo{core_.options.holder, term_.right.token, true, core_.options.address, core_.options.priority});
-  core_.act(action::Elected{term_.right.token, std::move(payload)});
+  core_.act(action::Elected{term_.right.token, std::move(payload), std::move(origin)});
 }
 
 NextRole Holder::handle(const Instant& now, const event::StepDown& event) {

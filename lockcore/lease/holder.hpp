@@ -19,7 +19,7 @@ class Holder : public Ignores<event::Wakeup> {
   Holder(MachineCore& core, HeldTerm term) : core_{core}, term_{std::move(term)} {}
 
   /// The term begins.
-  void enter(const Instant& now, std::shared_ptr<const LeasePayload> payload);
+  void enter(const Instant& now, std::shared_ptr<const LeasePayload> payload, TermOrigin origin);
 
   using Ignores::handle;
   [[nodiscard]] NextRole handle(const Instant& now, const event::StepDown& event);

@@ -35,6 +35,14 @@ struct LeasePayload {
   friend bool operator==(const LeasePayload&, const LeasePayload&) = default;
 };
 
+/// What the acquisition of a term followed.
+struct TermOrigin {
+  std::string history{};  ///< of the store, as RecordVersion::history(); empty: it has one, or there was no record
+  /// The store may lack terms that came after that state: it says so (LeaseRecord::inherited), or this candidate has
+  /// seen a later one. What a lost term has left in the record is lost as well.
+  bool inherited{false};
+};
+
 namespace action {
 
 struct SendRead {
@@ -53,6 +61,7 @@ struct Publish {
 struct Elected {
   FencingToken token;
   std::shared_ptr<const LeasePayload> payload{};  ///< of the record as it is now; null: it has none
+  TermOrigin origin{};
 };
 /// The store acknowledged a renewal. `afterDoubt`: an InDoubt came before it.
 struct Renewed {

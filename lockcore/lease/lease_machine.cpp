@@ -66,7 +66,7 @@ void LeaseMachine::Impl::enter(const Instant& now, next::Challenge&& next) {
 }
 
 void LeaseMachine::Impl::enter(const Instant& now, next::Lead&& next) {
-  role_.emplace<Holder>(core_, std::move(next.term)).enter(now, std::move(next.payload));
+  role_.emplace<Holder>(core_, std::move(next.term)).enter(now, std::move(next.payload), std::move(next.origin));
 }
 
 void LeaseMachine::Impl::enter(const Instant& now, next::Release&& next) {

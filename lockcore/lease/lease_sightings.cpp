@@ -45,7 +45,8 @@ std::optional<std::chrono::nanoseconds> LeaseSightings::untilFree(const LeaseKey
 std::optional<LeaseSighting> LeaseSightings::find(const LeaseKey& key) const {
   const Impl::Seen* seen = impl_->find(key);
   if (seen == nullptr) return std::nullopt;
-  return LeaseSighting{seen->record, seen->observation.since(), seen->observation.vanishedLease(), seen->tokenFloor};
+  return LeaseSighting{seen->record, seen->observation.since(), seen->observation.vanishedLease(), seen->tokenFloor,
+                       seen->observation.lost()};
 }
 
 void LeaseSightings::forget(const LeaseKey& key) { impl_->seen.erase(key); }

@@ -13,6 +13,15 @@
 
 namespace tenure {
 
+/// A term that was seen while it held the lease, and that the store does not know any more: a standby was promoted that
+/// lacked it, or an older copy was put back. Constant.
+struct LostTerm {
+  std::string holder;
+  FencingToken token;
+  Instant from;                     ///< it may hold the lease for `lease`, counted from here
+  std::chrono::milliseconds lease;  ///< as its record stated
+};
+
 /// The state of one lease as it was seen. A machine that begins to compete for the lease gets it (event::Start), so
 /// that the wait that has already passed counts (I3).
 struct LeaseSighting {
@@ -22,6 +31,7 @@ struct LeaseSighting {
   std::chrono::milliseconds vanishedLease{0};
   /// The highest fencing token ever seen for this lease (I7).
   FencingToken tokenFloor{};
+  std::shared_ptr<const LostTerm> lost{};  ///< null: none is known
 
   friend bool operator==(const LeaseSighting&, const LeaseSighting&) = default;
 };

@@ -28,13 +28,14 @@ struct RequestInFlight {
   RecordVersion version{};  ///< the version that a write would leave in the record
   bool hinted{false};
   WrittenRight right{};
-  bool creates{false};  ///< an acquisition conditioned on the absence of the record, which may become true again
+  bool creates{false};   ///< an acquisition conditioned on the absence of the record, which may become true again
+  bool inherits{false};  ///< an acquisition that follows a state which may lack terms
 
   /// How much longer to wait for the answer: a store that does not keep its own deadline must not delay a lease.
   [[nodiscard]] std::chrono::nanoseconds overdueIn(const Instant& now) const noexcept;
-  [[nodiscard]] UnansweredWrite unanswered() const { return {version, sentAt, right, false, creates}; }
+  [[nodiscard]] UnansweredWrite unanswered() const { return {version, sentAt, right, false, creates, false, inherits}; }
   /// The write is known to be in the record.
-  [[nodiscard]] UnansweredWrite arrived() const { return {version, sentAt, right}; }
+  [[nodiscard]] UnansweredWrite arrived() const { return {version, sentAt, right, false, false, false, inherits}; }
 };
 
 /// What is known about the record, across terms.

@@ -27,6 +27,7 @@ struct Challenge {
 struct Lead {
   HeldTerm term;
   std::shared_ptr<const LeasePayload> payload{};
+  TermOrigin origin{};
 };
 /// Release a term whose work has ended, or acquisitions that may have won.
 struct Release {

@@ -25,6 +25,7 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
   const bool news = !known_ || !same;
   if (news) {
+    if (record) noteLoss(now, *record);
     firstSeen_ = now;
     vanishedLease_ = leaseToWaitOut(record);
     afterAnother_ = record && record->vanished && record_ && record_->keptAtRelease;
@@ -34,7 +35,22 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   // The counter may state this candidate's own last term, because the client that has led since counts nothing.
   written_ = written && !afterAnother_ && !(record && record->inherited);
   known_ = true;
+  confirmedAt_ = now;
   return news;
+}
+
+/// The store has gone back behind a term that held the lease when it was seen last. That term may still run, and it may
+/// be an operator's pause; only this candidate's memory knows of it. If its record was seen to change at least every
+/// half lease, the term may have been renewed since, and all of its lease is ahead. If not, nobody renews it (a pause),
+/// and it ends when it was to end. A later term shows that somebody was free to begin one.
+void Observation::noteLoss(const Instant& now, const LeaseRecord& record) {
+  if (lost_ && record.token > lost_->token) lost_.reset();
+  const bool held = record_ && !record_->released && !record_->vanished && !written_;
+  // A record without a token is that of another client, which counts nothing.
+  if (!held || record.token.isNone() || record.token >= record_->token) return;
+  const bool renewed = elapsedForChallenger(firstSeen_, confirmedAt_) * 2 < record_->leaseDuration;
+  lost_ = std::make_shared<const LostTerm>(
+      LostTerm{record_->holder, record_->token, renewed ? now : firstSeen_, record_->leaseDuration});
 }
 
 /// A record that vanishes (TTL, an operator, a restored table) says nothing about its holder, nor about a process that
@@ -65,6 +81,8 @@ void Observation::adopt(const LeaseSighting& sighting) {
         record_->vanished ? std::max(vanishedLease_, record_->leaseDuration) : std::chrono::milliseconds{0};
   newestToken_ = std::max({newestToken_, sighting.tokenFloor, record_ ? record_->token : FencingToken{}});
   firstSeen_ = sighting.since;
+  confirmedAt_ = sighting.since;
+  lost_ = sighting.lost;
   known_ = true;
 }
 
@@ -109,12 +127,23 @@ void Observation::leave(const Instant& anchor, std::chrono::nanoseconds validFor
 void Observation::forget() noexcept {
   known_ = false;
   record_.reset();
+  lost_.reset();
   vanishedLease_ = std::chrono::milliseconds{0};
+}
+
+bool Observation::lacksTerms(FencingToken newest) const noexcept {
+  return record_ && (record_->inherited || (!record_->token.isNone() && record_->token < newest));
 }
 
 std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& now,
                                                                std::chrono::nanoseconds politeness) const {
   if (!known_) return std::nullopt;
+  const auto byRecord = untilFreeByRecord(now, politeness);
+  if (!lost_) return byRecord;
+  return std::max(byRecord, lost_->lease + politeness - elapsedForChallenger(lost_->from, now));
+}
+
+std::chrono::nanoseconds Observation::untilFreeByRecord(const Instant& now, std::chrono::nanoseconds politeness) const {
   // This candidate may have written a record by which it does not lead: its term ran out, or the acquiring write was
   // answered too late. Such a record has no other owner to wait for, only the work of the term that ran out. The
   // candidate's name alone does not prove this: a virtual machine that was cloned while it ran is another candidate

@@ -57,6 +57,12 @@ class Observation {
   /// There is no record, or its client deletes it when it releases, or nobody knows. A record without a token is not
   /// from this library.
   [[nodiscard]] bool mayVanish() const noexcept { return !known_ || absent() || record_->token.isNone(); }
+  /// The store may lack terms that came after this state; `newest` is the highest token that this candidate has seen.
+  [[nodiscard]] bool lacksTerms(FencingToken newest) const noexcept;
+  /// The store's history, as this state was read; empty if it has one, or there is no record.
+  [[nodiscard]] std::string history() const { return record_ ? record_->version.history() : std::string{}; }
+  /// Null: none is known that may still hold the lease.
+  [[nodiscard]] const std::shared_ptr<const LostTerm>& lost() const noexcept { return lost_; }
   /// Who holds the lease, for people; empty if it was seen to be free.
   [[nodiscard]] std::optional<HolderInfo> holderSeen(const Instant& now) const;
 
@@ -67,6 +73,9 @@ class Observation {
 
  private:
   [[nodiscard]] std::chrono::milliseconds leaseToWaitOut(const std::optional<LeaseRecord>& record) const;
+  void noteLoss(const Instant& now, const LeaseRecord& record);
+  [[nodiscard]] std::chrono::nanoseconds untilFreeByRecord(const Instant& now,
+                                                           std::chrono::nanoseconds politeness) const;
 
   /// The parts of a record that matter here; its data may be long, and there are many candidates.
   struct Sighting {
@@ -94,7 +103,9 @@ class Observation {
   std::chrono::milliseconds vanishedLease_{0};  ///< how long to wait if the record is gone
   FencingToken newestToken_{};                  ///< the highest in any record that was seen
   Instant firstSeen_{};                         ///< time after the first reply that showed this state was received
-  Instant leftFrom_{};                          ///< anchor of the last term that this candidate lost
+  Instant confirmedAt_{};                       ///< when it was shown last
+  std::shared_ptr<const LostTerm> lost_{};
+  Instant leftFrom_{};  ///< anchor of the last term that this candidate lost
   std::chrono::nanoseconds leftFor_{0};
   std::string deadLivenessFile_{};
   Instant deadSince_{};

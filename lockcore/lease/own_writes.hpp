@@ -36,6 +36,7 @@ struct UnansweredWrite {
   bool lookedFor{false};  ///< a read sent later has shown that it had not arrived yet
   bool creates{false};    ///< an acquisition conditioned on the absence of the record, which may become true again
   bool forNobody{false};  ///< it was answered, with a token too low to lead by
+  bool inherits{false};   ///< an acquisition that follows a state which may lack terms
 };
 
 /// The unanswered writes of one acquisition or of one term, oldest first.

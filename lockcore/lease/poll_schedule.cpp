@@ -20,6 +20,9 @@ constexpr int damping = 16;
 constexpr int lateForNewRhythm = 3;
 /// After this many heartbeats in a row that came as expected, one extra read checks whether there are more in between.
 constexpr int seenForExtraRead = 8;
+/// After this many hints in a row without news, this part of a period lies between two reads for hints.
+constexpr int idleHintsAtOnce = 8;
+constexpr int idleHintsOfPeriod = 32;
 
 }  // namespace
 
@@ -40,6 +43,17 @@ PollSchedule::PollSchedule(nanoseconds heartbeat, nanoseconds lease) noexcept
     : configured_{heartbeat}, lease_{lease}, period_{heartbeat}, step_{heartbeat / 2} {}
 
 nanoseconds PollSchedule::untilDue(const Instant& now) const noexcept { return delay_ - elapsedForHolder(from_, now); }
+
+nanoseconds PollSchedule::untilHinted(const Instant& now) const noexcept {
+  if (idleHints_ < idleHintsAtOnce) return nanoseconds{0};
+  return part(period_, idleHintsOfPeriod) - elapsedForHolder(lastHint_, now);
+}
+
+void PollSchedule::tookHint(const Instant& now) noexcept {
+  if (elapsedForHolder(lastHint_, now) >= period_) idleHints_ = 0;
+  idleHints_ = std::min(idleHints_ + 1, idleHintsAtOnce);
+  lastHint_ = now;
+}
 
 nanoseconds PollSchedule::finestStep() const noexcept { return part(period_, 96); }
 
@@ -73,6 +87,7 @@ void PollSchedule::meetHolder() noexcept {
 
 void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept {
   failures_ = 0;
+  if (news) idleHints_ = 0;
   const bool due = untilDue(now) <= nanoseconds{0};
   // A hint without news (the store also notifies of other leases) says nothing about the holder: the plan stays.
   if (!news && hinted && !due) return;

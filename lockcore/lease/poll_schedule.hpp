@@ -35,6 +35,12 @@ class PollSchedule {
   /// Until the next read; not positive: now.
   [[nodiscard]] std::chrono::nanoseconds untilDue(const Instant& now) const noexcept;
 
+  /// Until a read that a hint asks for; not positive: now. Anybody may be able to send hints (NOTIFY needs no right),
+  /// so those that bring no news are answered at once a few times, and then by a bounded number of reads in each
+  /// period.
+  [[nodiscard]] std::chrono::nanoseconds untilHinted(const Instant& now) const noexcept;
+  /// A read is sent that is not due, because of a hint.
+  void tookHint(const Instant& now) noexcept;
   /// Read after `delay`, whatever was planned.
   void postpone(const Instant& now, std::chrono::nanoseconds delay) noexcept;
   /// Read at once.
@@ -74,6 +80,8 @@ class PollSchedule {
   int lateInARow_{0};    ///< heartbeats that were seen much later than expected
   int seenInARow_{0};    ///< seen as expected, while the period is longer than configured
   int failures_{0};
+  int idleHints_{0};    ///< reads since the last news that hints asked for
+  Instant lastHint_{};  ///< the last of them
   Instant from_{};
   std::chrono::nanoseconds delay_{0};
 };

@@ -354,5 +354,70 @@ TEST_F(ObservationTest, anInheritedReleaseIsNotHandedOn) {
   EXPECT_FALSE(observation.adoptReleased(now, predecessor));
 }
 
+/// An operator's pause is such a term: nobody renews it.
+TEST_F(ObservationTest, aTermThatTheStoreHasLostIsWaitedOutByWhoSawIt) {
+  see(othersRecord("pause", 9, 60min));
+  pass(45min);
+  see(othersRecord("pause", 9, 60min));
+  see(inherited(releasedRecord("before", 8), "4/2"));
+  ASSERT_TRUE(observation.lost());
+  EXPECT_EQ(observation.lost()->token, FencingToken{9});
+  EXPECT_EQ(untilFree(), 15min) << "it was seen for 45 minutes, and was not renewed";
+  pass(15min);
+  see(inherited(releasedRecord("before", 8), "4/2"));
+  EXPECT_LE(untilFree(), 0s) << "it ends when it was to end";
+}
+
+TEST_F(ObservationTest, aLostTermThatMayHaveBeenRenewedHasAllOfItsLeaseAhead) {
+  see(othersRecord("v1", 9, 60s));
+  pass(20s);
+  see(inherited(othersRecord("before", 8, 10s), "4/2"));
+  EXPECT_EQ(untilFree(), 60s) << "its next renewal may be lost as well";
+  pass(10s);
+  EXPECT_EQ(untilFree(5ms), 50s + 5ms);
+}
+
+TEST_F(ObservationTest, anOlderCopyThatWasPutBackLosesATermToo) {
+  see(othersRecord("v1", 9, 60s));
+  see(releasedRecord("v0", 3));
+  EXPECT_EQ(untilFree(), 60s) << "no history says so, but the token has fallen";
+  see(othersRecord("v0b", 4, 10s));
+  EXPECT_EQ(untilFree(), 60s);
+  Observation other;
+  other.adopt({othersRecord("v0b", 4, 10s), now, 0ms, FencingToken{9}, observation.lost()});
+  EXPECT_EQ(other.untilFree(now, 0ms), 60s) << "handed on to who begins to compete";
+}
+
+TEST_F(ObservationTest, aLaterTermTakesThePlaceOfALostOne) {
+  see(othersRecord("pause", 9, 60min));
+  see(inherited(releasedRecord("before", 8), "4/2"));
+  see(othersRecord("v1", 1000, 10s));
+  EXPECT_FALSE(observation.lost());
+  see(releasedRecord("v2", 1000));
+  EXPECT_EQ(untilFree(), 0s) << "as after a second pause that was resumed";
+}
+
+TEST_F(ObservationTest, whatWasReleasedOrIsKnownToTheStoreIsNotLost) {
+  see(releasedRecord("v9", 9));
+  see(inherited(releasedRecord("v8", 8), "4/2"));
+  EXPECT_FALSE(observation.lost()) << "it was seen to end";
+  observation.forget();
+  see(othersRecord("v9", 9));
+  see(inherited(othersRecord("v9", 9), "4/2"));
+  EXPECT_FALSE(observation.lost()) << "the standby has it";
+  see(othersRecord("java-1", 0));
+  EXPECT_FALSE(observation.lost()) << "another client took it, and counts nothing";
+}
+
+TEST_F(ObservationTest, aStateMayLackTermsIfItSaysSoOrIfAHigherTokenWasSeen) {
+  see(releasedRecord("v5", 5));
+  EXPECT_FALSE(observation.lacksTerms(FencingToken{5}));
+  EXPECT_TRUE(observation.lacksTerms(FencingToken{6}));
+  see(inherited(releasedRecord("v5", 5), "4/2"));
+  EXPECT_TRUE(observation.lacksTerms(FencingToken{}));
+  see(std::nullopt);
+  EXPECT_FALSE(observation.lacksTerms(FencingToken{5})) << "a record that its holder deleted is no loss";
+}
+
 }  // namespace
 }  // namespace tenure::test

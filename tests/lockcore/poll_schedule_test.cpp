@@ -292,5 +292,38 @@ TEST(Backoff, isNeverVeryShort) {
   EXPECT_GE(backoff(8, ErrorClass::credentials, 10ms, 100ms, random), 320ms);
 }
 
+/// Reads that hints without news cause in 10 periods of 3 s, one hint in each millisecond.
+TEST_F(PollScheduleTest, aFloodOfHintsCostsABoundedNumberOfReads) {
+  poll.postpone(now, 3s);
+  int hinted = 0;
+  for (int i = 0; i < 30'000; ++i, pass(1ms)) {
+    const bool due = poll.untilDue(now) <= 0s;
+    if (!due && poll.untilHinted(now) > 0s) continue;
+    if (!due) poll.tookHint(now), ++hinted;
+    poll.answered(now, false, !due);
+  }
+  EXPECT_GE(hinted, 8);
+  EXPECT_LE(hinted, 8 + 10 * 33) << "and not one for each hint";
+}
+
+TEST_F(PollScheduleTest, hintsThatBringNewsAreAnsweredAtOnce) {
+  for (int i = 0; i < 1'000; ++i, pass(1ms)) {
+    ASSERT_LE(poll.untilHinted(now), 0s) << i;
+    poll.tookHint(now);
+    poll.answered(now, true, true);
+  }
+}
+
+TEST_F(PollScheduleTest, afterAQuietPeriodHintsAreAnsweredAtOnceAgain) {
+  for (int i = 0; i < 8; ++i) poll.tookHint(now);
+  EXPECT_GT(poll.untilHinted(now), 0s);
+  pass(3s);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_LE(poll.untilHinted(now), 0s) << i;
+    poll.tookHint(now);
+  }
+  EXPECT_GT(poll.untilHinted(now), 0s);
+}
+
 }  // namespace
 }  // namespace tenure::test
