@@ -37,9 +37,11 @@ sys_seconds PeriodicJob::wallNow() const { return sys_seconds{std::chrono::floor
 
 std::optional<std::string> PeriodicJob::beginTerm(const Leadership& term, const Instant& now) {
   endTerm();
-  auto opened = TermLedger::open(term, options_.job, now);
+  auto opened = TermLedger::open(term, options_.job, wallNow(), now);
   if (!opened) return opened.error().message;
   ledger_ = *std::move(opened);
+  if (!ledger_->leftOut().empty()) logger_.log(LogLevel::warn, "job " + name() + ": " + ledger_->leftOut());
+  ledger_->settle([](const DocumentAnswer&) {});
   return std::nullopt;
 }
 

@@ -20,13 +20,15 @@ DocumentWrites::DocumentWrites(LeaseKey key, Logger logger, std::weak_ptr<LeaseS
                                std::weak_ptr<LeaseDriver> driver)
     : key_{std::move(key)}, logger_{std::move(logger)}, store_{std::move(store)}, driver_{std::move(driver)} {}
 
-void DocumentWrites::begin(FencingToken term, std::string text) {
+void DocumentWrites::begin(FencingToken term, std::string text, TermOrigin origin) {
   std::vector<Done> old;
   {
     const std::lock_guard lock{mutex_};
     if (closed_) return;
     old = takeAll();
     term_ = term;
+    if (!text_.empty()) origin_.known = std::move(text_);
+    origin_.term = std::move(origin);
     text_ = std::move(text);
   }
   for (const Done& done : old) tell(done, {DocumentAnswer::Kind::unknown, termIsOver});
@@ -35,6 +37,11 @@ void DocumentWrites::begin(FencingToken term, std::string text) {
 std::string DocumentWrites::text(FencingToken term) const {
   const std::lock_guard lock{mutex_};
   return term == term_ ? text_ : std::string{};
+}
+
+DocumentWrites::Origin DocumentWrites::origin(FencingToken term) const {
+  const std::lock_guard lock{mutex_};
+  return term == term_ ? origin_ : Origin{};
 }
 
 void DocumentWrites::update(FencingToken term, Change change, Done done) {

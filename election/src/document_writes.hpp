@@ -49,9 +49,15 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   DocumentWrites(LeaseKey key, Logger logger, std::weak_ptr<LeaseStore> store, std::weak_ptr<LeaseDriver> driver);
 
   /// A term begins; `text` is what its record contains. No effect after close().
-  void begin(FencingToken term, std::string text);
+  void begin(FencingToken term, std::string text, TermOrigin origin = {});
   /// The document of this term as it is in the record. Empty: another term is the present one.
   [[nodiscard]] std::string text(FencingToken term) const;
+  /// Where this term's document comes from.
+  struct Origin {
+    TermOrigin term{};
+    std::string known{};  ///< the document of this elector's last term before it, as its record had it; may be empty
+  };
+  [[nodiscard]] Origin origin(FencingToken term) const;
   /// Atomic: two callers of one term lose nothing. Also while the work of the term ends, until onRevoked has returned.
   /// Changes that go together into one write are recorded or refused together by the store.
   void update(FencingToken term, Change change, Done done);
@@ -94,6 +100,7 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   mutable std::mutex mutex_;  ///< guards what follows; never held while user code runs
   FencingToken term_{};       ///< none: closed, or before the first
   std::string text_{};
+  Origin origin_{};
   std::uint64_t lastTicket_{0};
   std::vector<Wish> wishes_{};
   Write underWay_{};  ///< ticket 0: none

@@ -53,7 +53,7 @@ std::shared_ptr<TermHandle> ElectorImpl::termOf(const action::Elected& elected) 
       const std::lock_guard lock{mutex_};
       documents_ = std::move(documents);
     }
-    documents_->begin(elected.token, elected.payload ? elected.payload->data : std::string{});
+    documents_->begin(elected.token, elected.payload ? elected.payload->data : std::string{}, elected.origin);
   }
   return std::make_shared<TermHandle>(group_.name(), candidate(), elected.token, cell_, driver_, context_->clock,
                                       documents_);

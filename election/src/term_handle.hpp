@@ -53,6 +53,10 @@ struct TermHandle {
   [[nodiscard]] std::string document() const {
     return mark.isHere() && documents ? documents->text(token) : std::string{};
   }
+  /// Where it comes from.
+  [[nodiscard]] DocumentWrites::Origin origin() const {
+    return mark.isHere() && documents ? documents->origin(token) : DocumentWrites::Origin{};
+  }
   /// Changes it: see DocumentWrites::update. Only in a forked child, which has no threads, and for a lease whose data
   /// have another use, `done` is called inside this call.
   void updateDocument(DocumentWrites::Change change, DocumentWrites::Done done) const {

@@ -56,6 +56,12 @@ class JobLedger::Impl {
     return {};
   }
 
+  /// Waits for the answer, whatever it is: next() would take the write under way for a run without an end.
+  void settle() {
+    const auto settled = std::make_shared<Waiter<bool>>();
+    if (ledger_->settle([settled](const DocumentAnswer&) { settled->tell(true); })) static_cast<void>(settled->wait());
+  }
+
   [[nodiscard]] const TermLedger& ledger() const { return *ledger_; }
 
  private:
@@ -90,9 +96,13 @@ class JobLedger::Impl {
 StoreResult<JobLedger> JobLedger::open(const Leadership& term, std::string name, Schedule schedule, JobPolicy policy,
                                        WallClock clock) {
   if (OptionFaults faults = faultsOfJob(name, policy); !faults.empty()) throw_exception_from_error(faults, {});
-  auto ledger = TermLedger::open(term, {std::move(name), std::move(schedule), policy}, handleOf(term).clock->now());
+  clock = orSystemClock(std::move(clock));
+  auto ledger =
+      TermLedger::open(term, {std::move(name), std::move(schedule), policy}, clock(), handleOf(term).clock->now());
   if (!ledger) return ledger.error();
-  return JobLedger{std::make_unique<Impl>(*std::move(ledger), orSystemClock(std::move(clock)))};
+  auto impl = std::make_unique<Impl>(*std::move(ledger), std::move(clock));
+  impl->settle();
+  return JobLedger{std::move(impl)};
 }
 
 JobLedger::JobLedger(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}

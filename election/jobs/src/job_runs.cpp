@@ -44,7 +44,7 @@ bool JobRuns::begin(const BeginRun& run, const RunStart& start, const Schedule& 
   if (!mayBegin(run, start.token)) return false;
   if (const auto& open = history_.open; open && !open->ended)
     keep({open->period, open->token, open->attempt, open->began, RunOutcome::lost, {}, {}, open->holder});
-  addPeriod(history_.begun, run.period, schedule);
+  addPeriods(history_.begun, {run.period, run.period}, schedule);
   history_.open = OpenRun{run.period, start.token, run.attempt, nearestTime(start.now), shortHolder(start.holder)};
   return true;
 }
@@ -77,6 +77,25 @@ Forgotten JobRuns::forget(sys_seconds period, FencingToken liveToken) {
 }
 
 bool JobRuns::contains(sys_seconds period) const { return holdsPeriod(history_.begun, period); }
+
+void JobRuns::learn(const JobRuns& known, const Schedule& schedule) {
+  for (const PeriodSpan& span : known.history_.begun) addPeriods(history_.begun, span, schedule);
+  const auto newest = [](const JobHistory& history) {
+    const FencingToken past = history.past.empty() ? FencingToken{} : history.past.back().token;
+    return history.open ? std::max(history.open->token, past) : past;
+  };
+  if (newest(known.history_) < newest(history_)) return;
+  history_.open = known.history_.open;
+  history_.past = known.history_.past;
+}
+
+bool JobRuns::doubt(sys_seconds current, const RunStart& seen, const Schedule& schedule) {
+  if (contains(current) || !isPeriod(current)) return false;
+  const auto last = latestBefore(history_.begun, current);
+  addPeriods(history_.begun, {last ? std::min(schedule.after(*last), current) : current, current}, schedule);
+  keep({current, seen.token, 1, nearestTime(seen.now), RunOutcome::lost, {}, {}, shortHolder(seen.holder)});
+  return true;
+}
 
 void JobRuns::keep(PastRun run) {
   auto& past = history_.past;

@@ -120,6 +120,14 @@ class TENURE_API JobRuns {
   /// Missed::all, if none after it was begun. `liveToken` is that of the present term; none: nobody leads.
   [[nodiscard]] Forgotten forget(std::chrono::sys_seconds period, FencingToken liveToken);
 
+  /// Takes over what this process knows of the ledger from a term of its own, because the store has lost that: what
+  /// was begun there was begun, and the later runs are the ones of the higher token.
+  void learn(const JobRuns& known, const Schedule& schedule);
+  /// The store may have lost writes of this ledger, and nobody knows whether `current`, the period of the wall clock,
+  /// and those since the last one that was begun, were begun by a term that is lost. They count as begun, and `current`
+  /// as a run that was lost. False, and nothing is changed, if it was begun by this ledger.
+  [[nodiscard]] bool doubt(std::chrono::sys_seconds current, const RunStart& seen, const Schedule& schedule);
+
   /// Whether the period was begun or counts as missed.
   [[nodiscard]] bool contains(std::chrono::sys_seconds period) const;
   /// This term has begun a run that has no end yet.

@@ -15,6 +15,9 @@ namespace tenure {
 
 struct JobsDocument {
   std::map<std::string, JobRuns, std::less<>> jobs;  ///< by name
+  /// By name: the store's history (RecordVersion::history()) in which a job's ledger was last known to be whole. None
+  /// for a store that has one history, and for a ledger that an earlier release wrote.
+  std::map<std::string, std::string, std::less<>> histories{};
 
   friend bool operator==(const JobsDocument&, const JobsDocument&) = default;
 };
@@ -28,8 +31,8 @@ inline constexpr std::size_t maxJobsDocumentBytes = 256 * 1024;
 /// ledger may be there with such a name.
 [[nodiscard]] TENURE_API std::optional<std::string> faultOfNewJobName(std::string_view name);
 
-/// JSON on one line, which `jobsDocumentFrom` reads back exactly. Each job's name must have no fault, and all jobs
-/// together must fit into maxJobsDocumentBytes; otherwise it throws std::invalid_argument.
+/// The ledgers as JSON on one line, which `jobsDocumentFrom` reads back exactly. Each job's name must have no fault,
+/// and all jobs together must fit into maxJobsDocumentBytes; otherwise it throws std::invalid_argument.
 [[nodiscard]] std::string textOf(const JobsDocument& document);
 
 /// Reads what `textOf` wrote, and refuses everything else (ErrorClass::corrupt): a ledger that is not understood is

@@ -10,8 +10,9 @@
 
 namespace tenure {
 
-// They are the member "jobs" of the document (election/src/leader_document.hpp). Unlike the address they outlive the
-// term. ErrorClass::corrupt: the data are somebody else's or of a later version, or the ledgers are not understood.
+// They are the members "jobs" and "job_histories" of the document (election/src/leader_document.hpp). Unlike the
+// address they outlive the term. ErrorClass::corrupt: the data are somebody else's or of a later version, or the
+// ledgers are not understood.
 
 /// None if the document has no such member, or if there is no document.
 [[nodiscard]] TENURE_API StoreResult<JobsDocument> jobsIn(const std::string& document);

@@ -72,18 +72,19 @@ std::optional<sys_seconds> latestBefore(const PeriodSpans& spans, sys_seconds li
   return latest;
 }
 
-void addPeriod(PeriodSpans& spans, sys_seconds period, const Schedule& schedule) {
-  PeriodSpan grown{period, period};
-  const sys_seconds next = schedule.after(period);
+void addPeriods(PeriodSpans& spans, const PeriodSpan& added, const Schedule& schedule) {
+  PeriodSpan grown = added;
+  const sys_seconds next = schedule.after(added.to);
   for (const PeriodSpan& span : spans) {
-    if (holds(span, period)) grown = span;
-    if (span.to < period && schedule.after(span.to) == period) grown.from = std::min(grown.from, span.from);
-    if (span.from > period && span.from <= next) grown.to = std::max(grown.to, span.to);
+    const bool overlaps = span.from <= added.to && added.from <= span.to;
+    if (overlaps || (span.to < added.from && schedule.after(span.to) == added.from))
+      grown.from = std::min(grown.from, span.from);
+    if (overlaps || (span.from > added.to && span.from <= next)) grown.to = std::max(grown.to, span.to);
   }
   // What is inside of the grown span was joined to it, or was named by another schedule.
   std::erase_if(spans, [&](const PeriodSpan& span) { return grown.from <= span.from && span.to <= grown.to; });
   spans.push_back(grown);
-  makeRoom(spans, period, std::nullopt);
+  makeRoom(spans, added.to, std::nullopt);
 }
 
 void removePeriod(PeriodSpans& spans, sys_seconds period) {

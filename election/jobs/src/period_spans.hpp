@@ -22,8 +22,8 @@ inline constexpr std::chrono::days longestClosedGap{180};
 [[nodiscard]] std::optional<std::chrono::sys_seconds> latestBefore(const PeriodSpans& spans,
                                                                    std::chrono::sys_seconds limit);
 
-/// Adds a period, and closes a gap or forgets a span if there are more than JobRuns::mostSpans.
-void addPeriod(PeriodSpans& spans, std::chrono::sys_seconds period, const Schedule& schedule);
+/// Adds the periods from one to another, and closes a gap or forgets a span if there are more than JobRuns::mostSpans.
+void addPeriods(PeriodSpans& spans, const PeriodSpan& added, const Schedule& schedule);
 
 /// Takes out a period that the spans hold. What is left of its span ends and begins one second beside it, which takes
 /// out nothing else, by whatever schedule the others were named.

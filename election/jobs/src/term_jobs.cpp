@@ -40,10 +40,13 @@ TermJobs::TermJobs(std::shared_ptr<const JobsContext> context, const Leadership&
 
 void TermJobs::open() {
   const Instant now = context_->clock->now();
+  const sys_seconds wall = context_->wallClock();
   for (Job& job : jobs_) {
-    auto ledger = TermLedger::open(term_, {job.what.name, job.what.schedule, job.what.policy}, now);
+    auto ledger = TermLedger::open(term_, {job.what.name, job.what.schedule, job.what.policy}, wall, now);
     if (ledger) {
       job.ledger = *std::move(ledger);
+      if (!job.ledger->leftOut().empty()) log(LogLevel::warn, job, job.ledger->leftOut());
+      job.ledger->settle([](const DocumentAnswer&) {});
     } else {
       job.trouble = ledger.error().message;
       log(LogLevel::error, job, "no run begins: " + job.trouble);

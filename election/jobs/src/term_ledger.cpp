@@ -5,8 +5,10 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "clock_range.hpp"
 #include "election/src/term_handle.hpp"
 #include "jobs_in_document.hpp"
+#include "wall_clock.hpp"
 
 namespace tenure {
 
@@ -22,6 +24,13 @@ milliseconds leftOf(milliseconds pause, const Instant& from, const Instant& now)
   return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(pause - elapsedForChallenger(from, now)));
 }
 
+constexpr std::string_view nobodyKnows = "unknown: lost by the store";
+
+JobRuns ledgerOf(const JobsDocument& document, const std::string& job) {
+  const auto found = document.jobs.find(job);
+  return found == document.jobs.end() ? JobRuns{} : found->second;
+}
+
 /// Why no ledger of another job may be added, if so.
 std::optional<std::string> faultOfAnother(const JobsDocument& document) {
   if (document.jobs.size() < mostJobs) return std::nullopt;
@@ -32,16 +41,52 @@ std::optional<std::string> faultOfAnother(const JobsDocument& document) {
 
 }  // namespace
 
-StoreResult<std::shared_ptr<TermLedger>> TermLedger::open(const Leadership& term, Job job, const Instant& now) {
+StoreResult<std::shared_ptr<TermLedger>> TermLedger::open(const Leadership& term, Job job, sys_seconds wall,
+                                                          const Instant& now) {
   StoreResult<JobsDocument> document = jobsIn(handleOf(term).document());
   if (!document) return document.error();
-  const auto found = document->jobs.find(job.name);
-  JobRuns runs = found == document->jobs.end() ? JobRuns{} : std::move(found->second);
-  return std::make_shared<TermLedger>(term, std::move(job), std::move(runs), now);
+  return std::make_shared<TermLedger>(term, std::move(job), *std::move(document), wall, now);
 }
 
-TermLedger::TermLedger(const Leadership& term, Job job, JobRuns runs, const Instant& now)
-    : term_{term}, job_{std::move(job)}, runs_{std::move(runs)}, pauseFrom_{now}, began_{now} {}
+TermLedger::TermLedger(const Leadership& term, Job job, JobsDocument document, sys_seconds wall, const Instant& now)
+    : term_{term},
+      job_{std::move(job)},
+      origin_{handleOf(term).origin()},
+      runs_{ledgerOf(document, job_.name)},
+      pauseFrom_{now},
+      began_{now} {
+  doubt(withinRange(wall), document);
+}
+
+/// A ledger that says in which history it was whole is judged by that. The first term of a history may have ended
+/// before it wrote anything, and the record is one of the present history all the same.
+void TermLedger::doubt(sys_seconds wall, const JobsDocument& document) {
+  const std::string& present = origin_.term.history;
+  const auto whole = document.histories.find(job_.name);
+  const bool otherHistory = !present.empty() && whole != document.histories.end() && whole->second != present;
+  const bool lost = origin_.term.inherited || otherHistory;
+  const bool erased = handleOf(term_).document().empty();  // the record was deleted
+  if (lost) doubtedAt_ = RunStart{term_.fencingToken(), std::string{nobodyKnows}, wall};
+  if (const auto known = jobsIn(origin_.known); known && (lost || erased)) known_ = ledgerOf(*known, job_.name);
+  if (!restore(runs_)) return;
+  leftOut_ = "the period of " + textOf(job_.schedule.latestAt(wall)) +
+             " is left out (at_most_once), because nobody knows whether it was begun: the store may have lost the last "
+             "writes of an earlier term, since its history changed or an older copy was put back. If the job has not "
+             "run, use tenure jobs forget";
+}
+
+/// Says whether the present period is left out. The same again changes nothing.
+bool TermLedger::restore(JobRuns& runs) const {
+  runs.learn(known_, job_.schedule);
+  if (!doubtedAt_ || job_.policy.guarantee != Guarantee::atMostOnce) return false;
+  return runs.doubt(job_.schedule.latestAt(doubtedAt_->now), *doubtedAt_, job_.schedule);
+}
+
+bool TermLedger::settle(DocumentWrites::Done done) {
+  if (!doubtedAt_ && known_ == JobRuns{}) return false;
+  write([](JobRuns&) { return std::optional<std::string>{}; }, [] {}, std::move(done));
+  return true;
+}
 
 JobDecision TermLedger::decide(sys_seconds wall, const Instant& now) const {
   const std::lock_guard lock{mutex_};
@@ -84,11 +129,14 @@ void TermLedger::write(Step step, Then then, DocumentWrites::Done done) {
     ++underWay_;
   }
   const auto written = std::make_shared<JobRuns>();
-  auto change = [step = std::move(step), name = job_.name, written](const std::string& document) {
+  auto change = [self = shared_from_this(), step = std::move(step), written](const std::string& document) {
     StoreResult<JobsDocument> jobs = jobsIn(document);
     if (!jobs) return StoreResult<std::string>{jobs.error()};
+    const std::string& name = self->job_.name;
     auto why = jobs->jobs.count(name) == 0 ? faultOfAnother(*jobs) : std::nullopt;
     JobRuns& runs = jobs->jobs[name];
+    static_cast<void>(self->restore(runs));
+    if (const std::string& history = self->origin_.term.history; !history.empty()) jobs->histories[name] = history;
     if (!why) why = step(runs);
     if (why) return StoreResult<std::string>{StoreError{ErrorClass::transient, *std::move(why)}};
     *written = runs;

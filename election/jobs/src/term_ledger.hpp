@@ -15,6 +15,7 @@
 
 #include "election/src/document_writes.hpp"
 #include "job_runs.hpp"
+#include "jobs_document.hpp"
 
 namespace tenure {
 
@@ -29,9 +30,19 @@ class TENURE_API TermLedger : public std::enable_shared_from_this<TermLedger> {
   };
 
   /// ErrorClass::corrupt: the record's data are not understood, or are somebody else's. Then the job must not run.
-  /// `now`: pauses after attempts of earlier terms count from here.
+  /// `wall`: by the wall clock. `now`: pauses after attempts of earlier terms count from here.
+  ///
+  /// Where the store may have lost writes since the ledger was last known to be whole (TermOrigin), the ledger gets
+  /// back what this process knows from its own last term. With Guarantee::atMostOnce the period of `wall` counts as
+  /// begun, if it was not: a term that is lost may have begun it. Whoever leads has waited a whole lease in the store's
+  /// present history first, so later periods were begun by nobody, while wall clocks differ by less than a lease.
   [[nodiscard]] static StoreResult<std::shared_ptr<TermLedger>> open(const Leadership& term, Job job,
-                                                                     const Instant& now);
+                                                                     std::chrono::sys_seconds wall, const Instant& now);
+  /// What open() has found out goes into the record, for the terms after this one. `done` as of begin(). False: there
+  /// is nothing to write, and `done` is not called. If the record does not get it, it counts in this term all the same.
+  bool settle(DocumentWrites::Done done);
+  /// The period that is left out because nobody knows whether it was begun, for a log line; empty: none is.
+  [[nodiscard]] const std::string& leftOut() const noexcept { return leftOut_; }
 
   /// `wall`: by the wall clock, which names periods. `now`: by the library's clock, which counts pauses.
   /// BeginRun::pause is what is left of the pause. RunIsOpen: also while a write is under way, and after one of which
@@ -53,9 +64,11 @@ class TENURE_API TermLedger : public std::enable_shared_from_this<TermLedger> {
   [[nodiscard]] const Job& job() const noexcept { return job_; }
   [[nodiscard]] const Leadership& term() const noexcept { return term_; }
 
-  TermLedger(const Leadership& term, Job job, JobRuns runs, const Instant& now);
+  TermLedger(const Leadership& term, Job job, JobsDocument document, std::chrono::sys_seconds wall, const Instant& now);
 
  private:
+  void doubt(std::chrono::sys_seconds wall, const JobsDocument& document);
+  [[nodiscard]] bool restore(JobRuns& runs) const;
   /// Changes the ledger; says why if it does not.
   using Step = std::function<std::optional<std::string>(JobRuns&)>;
   /// With the lock held, once the step is in the record.
@@ -64,6 +77,11 @@ class TENURE_API TermLedger : public std::enable_shared_from_this<TermLedger> {
 
   const Leadership term_;
   const Job job_;
+  const DocumentWrites::Origin origin_;
+  // Constant after construction.
+  std::optional<RunStart> doubtedAt_{};  ///< set: the ledger may lack what came after it
+  JobRuns known_{};                      ///< from a term of this process
+  std::string leftOut_{};
 
   mutable std::mutex mutex_;  ///< guards what follows; not held while a Done runs
   JobRuns runs_;              ///< as the record has it

@@ -45,7 +45,7 @@ TEST_F(JobRefusals, aRecordHasAtMostSoManyJobs) {
   std::vector<DocumentAnswer> answers;
   for (const std::string& name : {std::string{"another"}, std::string{"7"}}) {
     const TermLedger::Job job{name, everyMinute(), JobPolicy{}};
-    const auto ledger = TermLedger::open(a.record->term(), job, stage_.clock->now()).value();
+    const auto ledger = TermLedger::open(a.record->term(), job, stage_.wall(), stage_.clock->now()).value();
     const auto due = std::get<BeginRun>(ledger->decide(stage_.wall(), stage_.clock->now()));
     ledger->begin(due, stage_.wall(), [&](const DocumentAnswer& answer) { answers.push_back(answer); });
     stage_.settle();

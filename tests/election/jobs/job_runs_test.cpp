@@ -289,5 +289,62 @@ TEST_F(JobRunsTest, IsMadeOnlyOfWhatALedgerCouldHold) {
   EXPECT_THROW((JobRuns{JobHistory{{}, none, std::vector<PastRun>(9)}}), std::invalid_argument);
 }
 
+bool doubt(JobRuns& runs, const std::string& current, const Schedule& schedule) {
+  return runs.doubt(instant(current), {FencingToken{9}, "unknown", instant(current)}, schedule);
+}
+
+TEST_F(JobRunsTest, APeriodInDoubtCountsAsBegunAndAsALostRun) {
+  ran("2026-11-22T03:00Z", 1);
+  policy.missed = Missed::all;
+  ASSERT_EQ(decide("2026-11-25T04:00Z", 9), run("2026-11-23T03:00Z"));
+  ASSERT_TRUE(doubt(runs, "2026-11-25T03:00Z", daily));
+  EXPECT_EQ(decide("2026-11-25T04:00Z", 9), wait("2026-11-26T03:00Z")) << "nor those since the last begun one";
+  EXPECT_EQ(decide("2026-11-24T04:00Z", 9), wait("2026-11-25T03:00Z")) << "whatever the clock shows";
+  EXPECT_EQ(decide("2026-11-26T04:00Z", 9), run("2026-11-26T03:00Z"));
+  EXPECT_EQ(runs.history().past.back().outcome, RunOutcome::lost);
+  EXPECT_EQ(runs.history().past.back().period, instant("2026-11-25T03:00Z"));
+  const JobRuns once = runs;
+  EXPECT_FALSE(doubt(runs, "2026-11-25T03:00Z", daily));
+  EXPECT_EQ(runs, once) << "the same again changes nothing";
+  EXPECT_EQ(JobRuns::faultOf(runs.history()), none);
+}
+
+TEST_F(JobRunsTest, ADoubtOfABegunPeriodChangesNothing) {
+  ran("2026-11-25T03:00Z", 1);
+  EXPECT_FALSE(doubt(runs, "2026-11-25T03:00Z", daily));
+  EXPECT_EQ(runs.history().past.size(), 1U);
+}
+
+TEST_F(JobRunsTest, APeriodInDoubtRunsOnceItIsForgotten) {
+  ASSERT_TRUE(doubt(runs, "2026-11-25T03:00Z", daily)) << "also where nothing was ever begun";
+  ASSERT_EQ(runs.forget(instant("2026-11-25T03:00Z"), {}), Forgotten::done);
+  EXPECT_EQ(decide("2026-11-25T04:00Z", 10), run("2026-11-25T03:00Z"));
+}
+
+TEST_F(JobRunsTest, WhatAProcessKnowsOfALostLedgerIsTakenOver) {
+  ran("2026-11-22T03:00Z", 1);
+  JobRuns stored = runs;
+  ran("2026-11-23T03:00Z", 2);
+  ASSERT_TRUE(begin("2026-11-24T03:00Z", 3));
+  stored.learn(runs, daily);
+  EXPECT_EQ(stored, runs);
+  stored.learn(runs, daily);
+  EXPECT_EQ(stored, runs) << "twice is as once";
+  JobRuns empty;
+  empty.learn(runs, daily);
+  EXPECT_EQ(empty, runs);
+}
+
+TEST_F(JobRunsTest, WhatAProcessKnowsIsNoReasonToForgetLaterRuns) {
+  ran("2026-11-22T03:00Z", 1);
+  const JobRuns known = runs;
+  ASSERT_EQ(runs.forget(instant("2026-11-22T03:00Z"), {}), Forgotten::done);
+  ran("2026-11-24T03:00Z", 3);
+  runs.learn(known, daily);
+  EXPECT_TRUE(runs.contains(instant("2026-11-22T03:00Z")));
+  EXPECT_TRUE(runs.contains(instant("2026-11-24T03:00Z")));
+  EXPECT_EQ(runs.history().past.back().token, FencingToken{3});
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -16,7 +16,7 @@ class PeriodSpansTest : public testing::Test {
  protected:
   static sys_seconds day(int number) { return sys_seconds{} + days{10'000 + number}; }
   static PeriodSpan from(int first, int last) { return {day(first), day(last)}; }
-  void add(int number) { addPeriod(spans, day(number), daily); }
+  void add(int number) { addPeriods(spans, {day(number), day(number)}, daily); }
   /// Twelve single days, `apart` days from each to the next.
   void fill(int apart) {
     for (int i = 0; i < 12; ++i) add(i * apart);
@@ -41,12 +41,12 @@ TEST_F(PeriodSpansTest, JoinsWhatFollowsOrPrecedesDirectly) {
 
 TEST_F(PeriodSpansTest, GoesByTheScheduleAndNotByTheTimeBetween) {
   const Schedule mondays = Schedule::cron("0 0 * * MON").value();
-  addPeriod(spans, instant("2026-11-16T00:00Z"), mondays);
-  addPeriod(spans, instant("2026-11-23T00:00Z"), mondays);
+  addPeriods(spans, {instant("2026-11-16T00:00Z"), instant("2026-11-16T00:00Z")}, mondays);
+  addPeriods(spans, {instant("2026-11-23T00:00Z"), instant("2026-11-23T00:00Z")}, mondays);
   EXPECT_EQ(spans.size(), 1U);
-  addPeriod(spans, instant("2026-11-24T00:00Z"), daily);
+  addPeriods(spans, {instant("2026-11-24T00:00Z"), instant("2026-11-24T00:00Z")}, daily);
   EXPECT_EQ(spans.size(), 1U) << "of a new schedule, and directly behind";
-  addPeriod(spans, instant("2026-11-26T00:00Z"), daily);
+  addPeriods(spans, {instant("2026-11-26T00:00Z"), instant("2026-11-26T00:00Z")}, daily);
   EXPECT_EQ(spans.size(), 2U);
 }
 
@@ -65,7 +65,7 @@ TEST_F(PeriodSpansTest, ANewScheduleMayJoinAcrossTheNamesOfTheOldOne) {
   add(5);
   const Schedule weekly = Schedule::every(168h).value();
   const sys_seconds next = weekly.after(day(5));
-  addPeriod(spans, next, weekly);
+  addPeriods(spans, {next, next}, weekly);
   EXPECT_TRUE(holdsPeriod(spans, next));
   EXPECT_TRUE(holds(1) && holds(3) && holds(5));
 }

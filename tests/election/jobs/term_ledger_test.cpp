@@ -18,7 +18,8 @@ class TermLedgers : public testing::Test {
  protected:
   [[nodiscard]] std::shared_ptr<TermLedger> open(const Candidate& leader, const JobPolicy& policy = {},
                                                  const std::string& name = "job") {
-    return TermLedger::open(leader.record->term(), {name, everyMinute(), policy}, stage_.clock->now()).value();
+    return TermLedger::open(leader.record->term(), {name, everyMinute(), policy}, stage_.wall(), stage_.clock->now())
+        .value();
   }
   [[nodiscard]] JobDecision decide(const TermLedger& ledger) {
     return ledger.decide(stage_.wall(), stage_.clock->now());
@@ -124,14 +125,14 @@ TEST_F(TermLedgers, anOpenRunOfACrashedTermCountsAsLostAndIsRepeatedIfThePolicyS
     const JobPolicy policy{.guarantee = guarantee, .backoff = 2s};
     const Candidate a = stage.leader("a"), b = stage.candidate("b");
     const auto job = [&] { return TermLedger::Job{"job", everyMinute(), policy}; };
-    const auto before = TermLedger::open(a.record->term(), job(), stage.clock->now()).value();
+    const auto before = TermLedger::open(a.record->term(), job(), stage.wall(), stage.clock->now()).value();
     const BeginRun first = std::get<BeginRun>(before->decide(stage.wall(), stage.clock->now()));
     before->begin(first, stage.wall(), [](const DocumentAnswer&) {});
     stage.settle();
     a.store->setAll(Fault::neverLost);
     b->start();
     ASSERT_TRUE(stage.advanceUntil([&] { return b->isLeader() && b.record->count("elected") == 1; }));
-    const auto after = TermLedger::open(b.record->term(), job(), stage.clock->now()).value();
+    const auto after = TermLedger::open(b.record->term(), job(), stage.wall(), stage.clock->now()).value();
     const JobDecision decision = after->decide(stage.wall(), stage.clock->now());
     if (guarantee == Guarantee::atMostOnce) {
       EXPECT_EQ(decision, JobDecision{WaitUntil{first.period + 1min}});
@@ -186,7 +187,8 @@ TEST_F(TermLedgers, dataThatAreNotUnderstoodRunNoJobAndStayAsTheyAre) {
     JobsStage stage;
     stage.put(data);
     const Candidate a = stage.leader("a");
-    const auto ledger = TermLedger::open(a.record->term(), {"job", everyMinute(), JobPolicy{}}, stage.clock->now());
+    const auto ledger =
+        TermLedger::open(a.record->term(), {"job", everyMinute(), JobPolicy{}}, stage.wall(), stage.clock->now());
     ASSERT_FALSE(ledger.has_value());
     EXPECT_EQ(ledger.error().errorClass, ErrorClass::corrupt);
     stage.advance(5s);
