@@ -15,6 +15,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/child_process.hpp"
+#include "lockcore/stores/postgresql/src/link/job_account.hpp"
 #include "stores/postgresql/link_support.hpp"
 
 namespace tenure::test {
@@ -294,37 +295,68 @@ TEST_F(PostgresqlLink, AJobOfWhichOnlyAPartLeftIsOpenAndNeverTakesEffectByItself
   EXPECT_EQ(table_.n(1), "");
 }
 
-TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
+/// What the statements depend on, by its name, and a default that would spoil them.
+struct SpoiltSetting {
+  const char* name;
+  const char* spoilt;
+  const char* right;
+};
+constexpr SpoiltSetting spoiltSettings[] = {
+    {"client_min_messages", "error", "warning"},
+    {"array_nulls", "off", "on"},
+    {"quote_all_identifiers", "on", "off"},
+    {"jit", "on", "off"},
+    {"plan_cache_mode", "force_generic_plan", "auto"},
+    {"max_parallel_workers_per_gather", "8", "0"},
+    {"enable_bitmapscan", "off", "on"},
+    {"enable_hashjoin", "off", "on"},
+    {"enable_indexscan", "off", "on"},
+    {"enable_mergejoin", "off", "on"},
+    {"enable_nestloop", "off", "on"},
+    {"enable_sort", "off", "on"},
+    {"enable_tidscan", "off", "on"},
+    {"seq_page_cost", "0.001", "1"},
+    {"random_page_cost", "100000", "4"},
+    {"cpu_tuple_cost", "100", "0.01"},
+    {"cpu_index_tuple_cost", "100", "0.005"},
+    {"cpu_operator_cost", "100", "0.0025"},
+    {"search_path", "public", "pg_catalog, pg_temp"},
+};
+
+TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApply) {
   const Sql admin;
   const std::string role = freshName("role");
+  const auto set = [&](const std::string& name, const std::string& value) {
+    admin.exec("ALTER ROLE " + role + " SET " + name + " = '" + value + "'");
+  };
   admin.exec("CREATE ROLE " + role + " LOGIN");
-  for (const char* setting : {"default_transaction_isolation = 'serializable'", "synchronous_commit = 'off'",
-                              "client_min_messages = 'error'", "lock_timeout = '1ms'", "array_nulls = 'off'"}) {
-    admin.exec("ALTER ROLE " + role + " SET " + setting);
-  }
+  set("default_transaction_isolation", "serializable");
+  set("synchronous_commit", "off");
+  for (const char* limit : {"lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"})
+    set(limit, "9999ms");
+  for (const SpoiltSetting& one : spoiltSettings) set(one.name, one.spoilt);
   TestLink link{
       PostgresqlStoreOptions{.connection = sharedServer(), .user = role, .commit = PostgresqlCommit::remoteApply}};
   const StatementId setting = link.add("SELECT current_setting($1)");
-  const JobReply reply = link.call({.writes = true,
-                                    .statements = {{setting, {"transaction_isolation"}},
-                                                   {setting, {"synchronous_commit"}},
-                                                   {setting, {"client_min_messages"}},
-                                                   {setting, {"lock_timeout"}},
-                                                   {setting, {"statement_timeout"}},
-                                                   {setting, {"idle_in_transaction_session_timeout"}},
-                                                   {setting, {"array_nulls"}}}});
-  ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
-  std::vector<std::string> values;
-  for (const auto& rows : reply.rows) values.push_back(rows.at(0).at(0).value_or(""));
-  EXPECT_EQ(values[0], "read committed");
-  EXPECT_EQ(values[1], "remote_apply");
-  EXPECT_EQ(values[2], "warning");
-  for (const std::size_t limit : {3U, 4U, 5U}) EXPECT_TRUE(values[limit].ends_with("ms") || values[limit] == "10s");
-  EXPECT_EQ(values[6], "on") << "else a NULL in a list is the text NULL, and no renewal is ever applied";
-  const JobReply later = link.call({.statements = {{setting, {"synchronous_commit"}}}});
-  EXPECT_EQ(later.rows.at(0).at(0).at(0), "off") << "the settings end with the transaction";
+  for (const bool writes : {false, true}) {
+    SCOPED_TRACE(writes ? "a write" : "a read");
+    const auto valueOf = [&](const std::string& name) {
+      const JobReply reply = link.call({.writes = writes, .statements = {{setting, {name}}}}, 8s);
+      return reply.commit == Commit::done ? reply.rows.at(0).at(0).at(0).value_or("") : toString(reply);
+    };
+    EXPECT_EQ(valueOf("transaction_isolation"), "read committed");
+    EXPECT_EQ(valueOf("synchronous_commit"), "remote_apply");
+    for (const SpoiltSetting& one : spoiltSettings) EXPECT_EQ(valueOf(one.name), one.right) << one.name;
+    for (const char* limit : {"lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"})
+      EXPECT_NE(valueOf(limit), "9999ms") << limit;
+  }
   link.destroy();
   admin.exec("DROP ROLE " + role);
+}
+
+TEST_F(PostgresqlLink, TheLimitOnTransactionsIsLiftedWhereThereIsOne) {
+  EXPECT_EQ(postgresql_store::settingsText(160'009).find("transaction_timeout', '0'"), std::string_view::npos);
+  EXPECT_NE(postgresql_store::settingsText(170'000).find("'transaction_timeout', '0', true"), std::string_view::npos);
 }
 
 TEST_F(PostgresqlLink, AWarningIsReportedWithItsCode) {

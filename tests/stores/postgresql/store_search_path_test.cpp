@@ -1,4 +1,5 @@
-// What a role's or a database's search_path puts before pg_catalog reaches no statement of the store.
+// Defaults of a role or a database reach no statement of the store: a search_path with things before pg_catalog, and
+// all others that could change what a statement says or how long it takes.
 #include <string>
 #include <utility>
 
@@ -64,6 +65,47 @@ TEST(PostgresqlSearchPath, AnotherSchemasOperatorsAndTypesAreNotUsed) {
     }
   }
   for (const std::string& fault : ledger->faults()) ADD_FAILURE() << fault;
+}
+
+TEST(PostgresqlDefaults, OfTheDatabaseChangeNoStatement) {
+  const test::OwnServer server;
+  const test::OwnPooler pooler{server.directory(), server.port()};
+  const test::Sql hand{server.connection()};
+  for (const char* setting : {"quote_all_identifiers = on",
+                              "enable_nestloop = off",
+                              "enable_indexscan = off",
+                              "enable_bitmapscan = off",
+                              "random_page_cost = 100000",
+                              "jit_above_cost = 0",
+                              "jit_inline_above_cost = 0",
+                              "jit_optimize_above_cost = 0",
+                              "standard_conforming_strings = off",
+                              "escape_string_warning = off",
+                              "bytea_output = escape",
+                              "datestyle = 'SQL, DMY'",
+                              "intervalstyle = sql_standard",
+                              "timezone = 'Asia/Kathmandu'",
+                              "extra_float_digits = -15",
+                              "array_nulls = off",
+                              "transform_null_equals = on",
+                              "default_transaction_isolation = serializable",
+                              "default_transaction_deferrable = on",
+                              "idle_in_transaction_session_timeout = 60000",
+                              "lock_timeout = 1",
+                              "row_security = off",
+                              "plan_cache_mode = force_generic_plan",
+                              "force_parallel_mode = on",
+                              "parallel_setup_cost = 0",
+                              "parallel_tuple_cost = 0"}) {
+    hand.exec(std::string{"ALTER DATABASE postgres SET "} + setting);
+  }
+  for (const std::string& connection : {server.connection(), pooler.connection()}) {
+    SCOPED_TRACE(connection);
+    const auto ledger = std::make_shared<CallLedger>();
+    serves({makePostgresqlStore({.connection = connection}), ledger});
+    for (const std::string& fault : ledger->faults()) ADD_FAILURE() << fault;
+    hand.exec("DROP TABLE public.tenure_lease");
+  }
 }
 
 }  // namespace

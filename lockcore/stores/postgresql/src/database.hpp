@@ -43,7 +43,7 @@ struct Statement {
   std::vector<Value> values{};
 };
 
-/// One transaction, sent in one flush. A write runs its statements between BEGIN and COMMIT, a read runs them alone.
+/// One transaction, sent in one flush: the statements between BEGIN, the settings that they depend on, and COMMIT.
 struct Job {
   bool writes{false};
   /// Whether the statements ask for the server's history; false once it has refused to tell it (0A000, 42883).
@@ -64,7 +64,7 @@ struct Complaint {
 
 /// What became of a job. Every part states what was seen, and nothing that was concluded.
 struct JobReply {
-  /// How far the COMMIT (of a read: the last statement) came.
+  /// How far the COMMIT came.
   enum class Commit {
     notSent,     ///< not a byte of it left this process, so it never takes effect
     unanswered,  ///< it may have left, and its answer was not seen

@@ -11,17 +11,60 @@ namespace {
 
 constexpr std::string_view beginText = "BEGIN ISOLATION LEVEL READ COMMITTED";
 constexpr std::string_view commitText = "COMMIT";
-// A schema in front of pg_catalog may have operators and types of the same names. What is in the path of the role or
-// the database ends here, for one transaction, because a pooler gives the connection to others. The server looks names
-// up when a message arrives, and it has carried out this one by then.
-constexpr std::string_view setPath = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
-// One message instead of a SET LOCAL for each.
-constexpr std::string_view setLocally =
-    "SELECT pg_catalog.set_config('synchronous_commit', $1, true), pg_catalog.set_config('lock_timeout', $2, true), "
-    "pg_catalog.set_config('statement_timeout', $3, true), "
-    "pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true), "
-    "pg_catalog.set_config('client_min_messages', 'warning', true), pg_catalog.set_config('array_nulls', 'on', true), "
-    "pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
+
+struct Setting {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// What the statements depend on, whatever the defaults of the role and the database are. It holds for one transaction,
+/// because a pooler gives the connection to others. Not here: what the statements are written not to depend on, such as
+/// the forms of times, numbers and bytes.
+constexpr std::array localSettings{
+    Setting{"synchronous_commit", "$1"},
+    Setting{"lock_timeout", "$2"},
+    Setting{"statement_timeout", "$3"},
+    Setting{"idle_in_transaction_session_timeout", "$4"},
+    Setting{"client_min_messages", "'warning'"},
+    Setting{"array_nulls", "'on'"},
+    Setting{"quote_all_identifiers", "'off'"},  // it is in what readLayout compares
+    // A plan of high costs would be compiled, which takes a hundred times as long as the statement.
+    Setting{"jit", "'off'"},
+    // Each statement finds its rows by an index. A plan that may not use it reads the whole table.
+    Setting{"plan_cache_mode", "'auto'"},
+    Setting{"max_parallel_workers_per_gather", "'0'"},
+    Setting{"enable_bitmapscan", "'on'"},
+    Setting{"enable_hashjoin", "'on'"},
+    Setting{"enable_indexscan", "'on'"},
+    Setting{"enable_mergejoin", "'on'"},
+    Setting{"enable_nestloop", "'on'"},
+    Setting{"enable_sort", "'on'"},
+    Setting{"enable_tidscan", "'on'"},
+    Setting{"seq_page_cost", "'1'"},
+    Setting{"random_page_cost", "'4'"},
+    Setting{"cpu_tuple_cost", "'0.01'"},
+    Setting{"cpu_index_tuple_cost", "'0.005'"},
+    Setting{"cpu_operator_cost", "'0.0025'"},
+    // A schema in front of pg_catalog may have operators and types of the same names. The server looks names up when a
+    // message arrives, and it has carried out this one by then.
+    Setting{"search_path", "'pg_catalog, pg_temp'"},
+};
+/// Since PostgreSQL 17. An earlier server refuses the name.
+constexpr Setting timeOfTransaction{"transaction_timeout", "'0'"};
+constexpr int firstWithTimeOfTransaction = 170'000;
+
+/// One message instead of a SET LOCAL for each.
+std::string setLocally(bool limitsTransactions) {
+  std::string text{"SELECT "};
+  const auto add = [&](const Setting& one) {
+    text += (text.back() == ' ' ? "" : ", ");
+    ((text += "pg_catalog.set_config('") += one.name) += "', ";
+    (text += one.value) += ", true)";
+  };
+  for (const Setting& one : localSettings) add(one);
+  if (limitsTransactions) add(timeOfTransaction);
+  return text;
+}
 
 constexpr std::size_t mostWarnings = 8;
 
@@ -57,25 +100,25 @@ std::vector<Value> transactionSettings(const std::string& commitMode, std::chron
   return {commitMode, std::to_string(wait), std::to_string(millis * 7 / 8), std::to_string(millis)};
 }
 
-std::vector<Message> messagesOf(const Job& job, const StatementText& text, const std::vector<Value>& settings) {
-  std::vector<Message> messages;
-  if (job.writes) {
-    messages.push_back({Message::Part::begin, beginText});
-    messages.push_back({Message::Part::settings, setLocally, &settings});
-  } else {
-    messages.push_back({Message::Part::settings, setPath});
-  }
+std::string_view settingsText(int serverVersion) {
+  static const std::string usual = setLocally(false);
+  static const std::string withTime = setLocally(true);
+  return serverVersion >= firstWithTimeOfTransaction ? withTime : usual;
+}
+
+std::vector<Message> messagesOf(const Job& job, const StatementText& text, std::string_view settingsSql,
+                                const std::vector<Value>& settings) {
+  std::vector<Message> messages{{Message::Part::begin, beginText}, {Message::Part::settings, settingsSql, &settings}};
   for (const Statement& one : job.statements) {
     messages.push_back({Message::Part::statement, text(one.id, job.history), &one.values});
   }
-  if (job.writes) messages.push_back({Message::Part::commit, commitText});
+  messages.push_back({Message::Part::commit, commitText});
   return messages;
 }
 
 JobAccount::JobAccount(std::vector<Message> messages) : messages_{std::move(messages)} {
   for (std::size_t i = 0; i < messages_.size(); ++i) {
-    const Message::Part part = messages_[i].part;
-    if (part == Message::Part::statement || part == Message::Part::commit) deciding_ = i;
+    if (messages_[i].part == Message::Part::commit) deciding_ = i;
   }
 }
 
@@ -101,8 +144,7 @@ void JobAccount::take(const PGresult& result) {
   if (answered_ != deciding_ || decided_) return;
   decided_ = true;
   // COMMIT of a transaction that has failed answers ROLLBACK, without an error.
-  rolledBack_ =
-      part == Message::Part::commit && std::string_view{PQcmdStatus(const_cast<PGresult*>(&result))} != "COMMIT";
+  rolledBack_ = std::string_view{PQcmdStatus(const_cast<PGresult*>(&result))} != "COMMIT";
 }
 
 void JobAccount::notice(const PGresult& result) {

@@ -24,13 +24,15 @@ struct Message {
   const std::vector<Value>* values{nullptr};  ///< null: none
 };
 
-/// Values that the transaction of a write sets for itself, whatever the defaults of the role and the database are:
-/// mode of commit, times in milliseconds. `inTime` is what the job has left.
+/// What each transaction sets for itself, whatever the defaults of the role and the database are. `serverVersion`: as
+/// PQserverVersion() says.
+[[nodiscard]] std::string_view settingsText(int serverVersion);
+/// Its values: mode of commit, times in milliseconds. `inTime` is what the job has left.
 [[nodiscard]] std::vector<Value> transactionSettings(const std::string& commitMode, std::chrono::nanoseconds inTime,
                                                      std::optional<std::chrono::milliseconds> lockWait);
 
 /// The messages of a job in their order. The job, the texts and `settings` must outlive them.
-[[nodiscard]] std::vector<Message> messagesOf(const Job& job, const StatementText& text,
+[[nodiscard]] std::vector<Message> messagesOf(const Job& job, const StatementText& text, std::string_view settingsSql,
                                               const std::vector<Value>& settings);
 
 /// Books the answers of one job. It concludes from nothing but them, and from how far the messages were queued.
@@ -58,7 +60,7 @@ class JobAccount {
 
  private:
   std::vector<Message> messages_;
-  std::size_t deciding_{0};  ///< the message whose answer is the outcome: COMMIT, or a read's last statement
+  std::size_t deciding_{0};  ///< the message whose answer is the outcome: COMMIT
   std::size_t queued_{0};
   std::size_t answered_{0};
   bool decided_{false};     ///< the outcome was answered

@@ -11,6 +11,9 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds firstPause = milliseconds{50};
 constexpr nanoseconds longestPause = milliseconds{2'000};
+/// A part of the time that a job has, which follows the lease: the pause must not use up what the next attempt needs.
+nanoseconds longestPauseOf(const Order& order) { return std::clamp(order.timeout / 4, firstPause, longestPause); }
+
 constexpr nanoseconds shortestConnect = milliseconds{200};
 constexpr nanoseconds longestConnect = milliseconds{5'000};
 
@@ -32,6 +35,7 @@ void Pool::submit(std::vector<std::unique_ptr<Order>> orders) {
   for (auto& order : orders) {
     order->keeper = this;
     around_.alarms.set(*order, order->due);
+    pauseAtMost(longestPauseOf(*order));
     lines_.at(kindOf(*order)).push_back(std::move(order));
   }
   serve();
@@ -109,8 +113,18 @@ void Pool::opened(Connected connected) {
 void Pool::openFailed(ConnectFailure failure) {
   failure_ = std::move(failure);
   pause_.setIn(nextPause_);
+  pauseEnds_ = around_.now() + nextPause_;
   nextPause_ = std::min(nextPause_ * 2, longestPause);
+  for (const Line& line : lines_) {
+    for (const auto& order : line) pauseAtMost(longestPauseOf(*order));
+  }
   if (sessions_.empty()) failWaiting();
+}
+
+void Pool::pauseAtMost(nanoseconds length) {
+  if (!pause_.isSet() || around_.now() + length >= pauseEnds_) return;
+  pause_.setIn(length);
+  pauseEnds_ = around_.now() + length;
 }
 
 /// An order that came during the attempt waits for the next one: the attempt may have had less time than this order

@@ -54,6 +54,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
   [[nodiscard]] std::chrono::nanoseconds connectTime() const;
   void opened(Connected connected);
   void openFailed(ConnectFailure failure);
+  void pauseAtMost(std::chrono::nanoseconds length);
   void failWaiting();
   [[nodiscard]] std::unique_ptr<Order> takeFromLine(const Order& order);
   [[nodiscard]] JobReply noConnectionReply(const std::string& why) const;
@@ -66,6 +67,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
   Opener opener_;
   Bell pause_;    ///< set: no connection is made before it rings
   Bell surplus_;  ///< looks for connections that are not needed
+  std::chrono::nanoseconds pauseEnds_{0};
   std::chrono::nanoseconds nextPause_;
   std::chrono::nanoseconds attemptBegan_{0};
   std::optional<ConnectFailure> failure_{};  ///< of the last attempt to connect

@@ -62,7 +62,7 @@ bool Session::looksAlive() {
 void Session::run(std::unique_ptr<Order> order) {
   order_ = std::move(order);
   settings_ = transactionSettings(commitMode_, order_->due - around_.now(), order_->job.lockWait);
-  account_.emplace(messagesOf(order_->job, text_, settings_));
+  account_.emplace(messagesOf(order_->job, text_, settingsText(PQserverVersion(connection_.get())), settings_));
   if (!queueAll()) return lose("the request could not be sent: " + troubleOf(connection_.get()));
   flush();
 }
