@@ -11,6 +11,7 @@
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "config/src/store_types.hpp"
 #include "latency.hpp"
 #include "lockcore/port/file_access.hpp"
 
@@ -49,9 +50,10 @@ struct ServerFacts {
 struct StoreFacts {
   std::string name{};  ///< as the store describes itself
   std::string type{};
-  std::optional<StoreError> error{};  ///< of the first contact; then nothing else was tried
-  std::string schemaSql{};            ///< that mends the error; empty: none does
-  std::string tokens{};               ///< what is wrong with the lease's tokens; empty: nothing
+  std::optional<StoreError> error{};            ///< of the first contact; then nothing else was tried
+  std::string schemaSql{};                      ///< that mends the error; empty: none does
+  std::string tokens{};                         ///< what is wrong with the lease's tokens; empty: nothing
+  std::optional<config::CommitRule> commits{};  ///< empty: the store has no such choice
   Latencies reads{};
   std::optional<Latencies> writes{};  ///< empty: not asked for
   std::optional<StoreError> writeError{};

@@ -37,6 +37,8 @@ const std::vector<Check>& checks() {
        "a read of the lease; with `--write` the store is made ready first, as `tenure check --connect` does", "",
        "the store cannot be reached, refuses, or lacks a right"},
       {"store.tokens", "the fencing counter beside the record", "they disagree", ""},
+      {"store.commits", "whether the commit mode awaits standbys (PostgreSQL)",
+       "it does not: a standby that is promoted may lack the last terms, begun periods and pauses", ""},
       {"store.reads", "how long reads take, and the shortest lease that they would bear",
        "the slowest read would not fit after a renewal that was lost, or some reads failed",
        "one read in a hundred would not fit"},

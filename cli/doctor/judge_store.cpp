@@ -87,12 +87,31 @@ void judgeWrites(const StoreFacts& store, const LeaseTiming& timing, Report& rep
   judgeLatency("writes", *store.writes, timing, report);
 }
 
+/// The server alone knows whether it has synchronous standbys, and another one may have taken its place.
+void judgeCommits(const StoreFacts& store, Report& report) {
+  if (!store.commits) return report.notLookedAt("store.commits", "this store has no such choice");
+  const std::string mode = "store." + store.commits->mode;
+  if (store.commits->awaitsStandbys) {
+    return report.ok("store.commits",
+                     mode +
+                         ": a write waits for the synchronous standbys that the server has (SHOW "
+                         "synchronous_standby_names). If it has none, or another standby is promoted, the last "
+                         "terms, begun periods and pauses may be lost.");
+  }
+  report.warning("store.commits",
+                 mode +
+                     ": a write waits for no standby, so one that is promoted may lack the last terms, begun "
+                     "periods and pauses.",
+                 "Where standbys are promoted, set store.synchronous_commit: on and synchronous_standby_names at the "
+                 "server: docs/postgresql/replication.md.");
+}
+
 }  // namespace
 
 void judgeStore(const Facts& facts, Report& report) {
   const StoreFacts& store = facts.store;
   if (!judgeAnswer(store, report)) {
-    for (const char* name : {"store.tokens", "store.reads", "store.writes"}) {
+    for (const char* name : {"store.tokens", "store.commits", "store.reads", "store.writes"}) {
       report.notLookedAt(name, "the store did not answer");
     }
     return;
@@ -103,6 +122,7 @@ void judgeStore(const Facts& facts, Report& report) {
     report.warning("store.tokens", store.tokens + ".",
                    "Somebody changed one of them by hand or put an old copy back: docs/troubleshooting.md, Fencing.");
   }
+  judgeCommits(store, report);
   const LeaseTiming timing = LeaseTiming::from(facts.lease).value();
   judgeLatency("reads", store.reads, timing, report);
   judgeWrites(store, timing, report);

@@ -103,6 +103,7 @@ StoreFacts probeStore(const GroupConfig& config, const LeaseOfGroup& lease, cons
   LeaseStore& store = *lease.store;
   const config::StoreType& type = config::typeOf(config.store);
   facts.type = type.name;
+  if (type.commits) facts.commits = type.commits(config.store);
   if (options.writes) {
     if (const StoreStatus ready = ensureSchemaNow(store); !ready) facts.error = ready.error();
   }

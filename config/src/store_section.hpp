@@ -62,6 +62,12 @@ class StoreSection {
     row_.access = [look](const StoreConfig& store) { return look(std::get<Options>(store)); };
   }
 
+  /// `rule` gives a CommitRule of Options.
+  template <typename Rule>
+  void commitsBy(Rule rule) {
+    row_.commits = [rule](const StoreConfig& store) { return rule(std::get<Options>(store)); };
+  }
+
   /// `resolve` makes relative paths of Options relative to a directory.
   template <typename Resolve>
   void pathsBy(Resolve resolve) {

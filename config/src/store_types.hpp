@@ -15,6 +15,12 @@
 
 namespace tenure::config {
 
+/// Whether the server's standbys are awaited before a write is acknowledged.
+struct CommitRule {
+  std::string mode{};  ///< `synchronous_commit: on`
+  bool awaitsStandbys{false};
+};
+
 struct StoreType {
   std::string name;       ///< as in `store.type`
   std::string about{};    ///< when to use it, in a sentence
@@ -35,6 +41,8 @@ struct StoreType {
   /// The SQL that an administrator runs for the store, with the grants for `role` (empty: a placeholder, or the role
   /// that `store` names). Empty: the store needs none.
   std::function<std::string(const StoreConfig& store, const std::string& role)> schemaSql{};
+  /// What acknowledged writes survive, where that is a matter of configuration. Empty: it is none.
+  std::function<CommitRule(const StoreConfig& store)> commits{};
 };
 
 /// Of the stores that this build has, in the order of StoreConfig.

@@ -195,6 +195,10 @@ StoreType storeType<PostgresqlStoreOptions>() {
   section.schemaBy([](const PostgresqlStoreOptions& options, const std::string& role) {
     return postgresqlSchemaSql(options, role.empty() ? options.user : role);
   });
+  section.commitsBy([](const PostgresqlStoreOptions& options) {
+    return CommitRule{"synchronous_commit: " + commitCodec().write(options.commit),
+                      options.commit != PostgresqlCommit::local};
+  });
   return section.madeBy([](const PostgresqlStoreOptions& options, Logger logger) {
     return makePostgresqlStore(options, std::move(logger));
   });

@@ -17,6 +17,7 @@ namespace tenure::cli::doctor {
                  .machine = "ACME Server 9"};
   facts.store.name = "etcd of 3 members, prefix /tenure";
   facts.store.type = "etcd";
+  facts.store.commits = config::CommitRule{"synchronous_commit: on", true};
   facts.store.reads.answered.assign(200, 2ms);
   facts.store.writes = Latencies{.answered = std::vector<std::chrono::nanoseconds>(200, 4ms)};
   facts.store.server = ServerFacts{.skew = 0s, .version = "etcd 3.5.16"};

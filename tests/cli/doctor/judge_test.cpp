@@ -75,6 +75,10 @@ std::vector<Wrong> storeWrongs() {
        }},
       {"store.tokens", warning, "the record's token 1 is not that of the fencing counter, 5.",
        [](Facts& f) { f.store.tokens = "the record's token 1 is not that of the fencing counter, 5"; }},
+      {"store.commits", warning, "store.synchronous_commit: local: a write waits for no standby",
+       [](Facts& f) {
+         f.store.commits = config::CommitRule{"synchronous_commit: local", false};
+       }},
       {"store.reads", warning, "the slowest 2000ms; a lease of ",
        [](Facts& f) { f.store.reads.answered = times(199, 1, 2s); }},
       {"store.reads", fault, "99 % up to 2000ms", [](Facts& f) { f.store.reads.answered = times(97, 3, 2s); }},
