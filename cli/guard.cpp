@@ -1,18 +1,17 @@
 #include "guard.hpp"
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
-#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 
@@ -23,6 +22,7 @@
 #include "job_deadline.hpp"
 #include "job_processes.hpp"
 #include "output.hpp"
+#include "reaper.hpp"
 #include "wakeups.hpp"
 
 namespace tenure::cli {
@@ -37,8 +37,10 @@ constexpr nanoseconds killAgainAtMost = std::chrono::seconds{1};
 
 struct WatchedJob {
   UniqueFd leader;
-  UniqueFd livenessFile;  ///< held until nothing of the job is left, because the job may have closed its own
-  JobProcesses processes;
+  UniqueFd reaper;
+  UniqueFd news;
+  UniqueFd livenessFile;   ///< held until nothing of the job is left, because the job may have closed its own
+  JobProcesses processes;  ///< for a job whose reaper was killed
   std::optional<Instant> terminatedAt{};
   bool killed{false};
   nanoseconds killAgain{killAgainAfter};
@@ -47,6 +49,11 @@ struct WatchedJob {
 void report(bool killed) {
   const std::string how = killed ? "with SIGKILL" : "with SIGTERM";
   tell("tenure guard: the supervisor is gone; its job was ended " + how + '\n');
+}
+
+void drain(int event) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = read(event, &count, sizeof count);
 }
 
 class Guard {
@@ -65,6 +72,9 @@ class Guard {
   void act();
   void terminate(const Instant& now);
   void kill();
+  [[nodiscard]] int endings() const { return isReaped() ? job_->reaper.get() : job_->processes.descriptor(); }
+  [[nodiscard]] bool isReaped() const { return !hasEnded(job_->reaper.get()); }
+  [[nodiscard]] bool isJobOver();
   [[nodiscard]] bool hurries() const;
   [[nodiscard]] std::optional<nanoseconds> untilTerminate(const Instant& now, const TermState& term) const;
   [[nodiscard]] nanoseconds untilKill(const Instant& now, const TermState& term) const;
@@ -88,12 +98,15 @@ int Guard::run() {
 
 void Guard::wait() {
   // Once the supervisor is gone, its two descriptors stay readable for ever.
+  const bool alone = supervisorGone_ && job_;
   pollfd entries[] = {{supervisorGone_ ? -1 : control_.get(), POLLIN, 0},
                       {supervisorGone_ ? -1 : supervisor_.get(), POLLIN, 0},
                       {timer_.descriptor(), POLLIN, 0},
-                      {supervisorGone_ && job_ ? job_->processes.descriptor() : -1, POLLIN, 0}};
+                      {alone ? endings() : -1, POLLIN, 0},
+                      {alone && isReaped() ? job_->news.get() : -1, POLLIN, 0}};
   poll(entries, std::size(entries), -1);
   timer_.drain();
+  if (alone) drain(job_->news.get());
 }
 
 void Guard::takeMessages() {
@@ -110,12 +123,13 @@ void Guard::takeMessages() {
 
 void Guard::watch(ReceivedMessage received) {
   const GuardMessage& message = received.message;
-  if (!received.leader || (message.hasLivenessFile != 0 && !received.livenessFile)) {
+  if (!received.leader || !received.reaper || !received.news ||
+      (message.hasLivenessFile != 0 && !received.livenessFile)) {
     throw std::runtime_error{"guard: the job's descriptors did not arrive; raise the limit of open files (ulimit -n)"};
   }
   const ProcessGroup group{received.leader.get(), message.group};
-  job_.emplace(
-      WatchedJob{std::move(received.leader), std::move(received.livenessFile), JobProcesses{group, message.identity}});
+  job_.emplace(WatchedJob{std::move(received.leader), std::move(received.reaper), std::move(received.news),
+                          std::move(received.livenessFile), JobProcesses{group, message.identity}});
   GuardMessage answer = message;
   answer.kind = GuardMessage::Kind::watched;
   sendMessage(control_.get(), answer);
@@ -128,18 +142,25 @@ void Guard::act() {
   const auto terminateIn = untilTerminate(begun, term);
   if (terminateIn && terminateIn->count() <= 0 && untilKill(begun, term).count() > 0) terminate(begun);
   if (untilKill(readClock(), term).count() <= 0) kill();
-  if (supervisorGone_) {
-    job_->processes.refresh([this] { return hurries(); });
-    if (job_->processes.empty()) {
-      const bool killed = job_->killed;
-      job_.reset();
-      return report(killed);
-    }
+  if (supervisorGone_ && isJobOver()) {
+    const bool killed = job_->killed;
+    job_.reset();
+    return report(killed);
   }
   const Instant now = readClock();  // each look for the job's processes has taken time
   if (!job_->killed) return timer_.arm(earlier(untilTerminate(now, term), untilKill(now, term)));
   timer_.arm(supervisorGone_ ? std::optional{job_->killAgain} : std::nullopt);
   job_->killAgain = std::min(job_->killAgain * 2, killAgainAtMost);
+}
+
+/// Without the reaper's word only the lease's end counts: a look at /proc does not see all of a job.
+bool Guard::isJobOver() {
+  const bool reaped = isReaped();  // before its word is read: it gives it and then ends
+  if (channel_.isJobOver()) return true;
+  if (reaped) return false;
+  job_->processes.refresh([this] { return hurries(); });
+  const bool valid = cli::untilKill(readClock(), channel_.term(), std::nullopt, nanoseconds{0}).count() > 0;
+  return job_->processes.empty() && !valid;
 }
 
 std::optional<nanoseconds> Guard::untilTerminate(const Instant& now, const TermState& term) const {
@@ -158,6 +179,7 @@ void Guard::terminate(const Instant& now) {
   // A supervisor that claimed it may have died before it sent the signal. Then sending it twice is better than never.
   if (!channel_.claimTermination() && !supervisorGone_) return;
   job_->terminatedAt = now;
+  if (commandReaper(job_->reaper.get(), terminateCommand())) return;
   job_->processes.terminate([this] { return hurries(); });
 }
 
@@ -170,27 +192,9 @@ void Guard::kill() {
   // Also claimed if nobody told the job to stop, so that the supervisor does not take this for an end of the job by
   // itself.
   if (!std::exchange(job_->killed, true)) static_cast<void>(channel_.claimTermination());
-  job_->processes.kill();
-}
-
-void closeAllBut(const GuardDescriptors& kept) {
-  int fds[] = {kept.control, kept.memory, kept.supervisor};
-  std::sort(std::begin(fds), std::end(fds));
-  unsigned next = STDERR_FILENO + 1;
-  for (const int fd : fds) {
-    if (static_cast<unsigned>(fd) > next) close_range(next, static_cast<unsigned>(fd) - 1, 0);
-    next = static_cast<unsigned>(fd) + 1;
-  }
-  close_range(next, ~0U, 0);
-}
-
-/// The guard is needed exactly when the machine is busy. All of these are only requests, because they need a privilege
-/// or a limit: a real-time class, or else the highest priority; and no waiting for pages that it has used before.
-void hurryUp() {
-  const sched_param lowest{1};
-  sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
-  setpriority(PRIO_PROCESS, 0, -20);
-  mlockall(MCL_CURRENT | MCL_ONFAULT);
+  // The group at once: the reaper may be slower on a busy machine, because it may not have the real-time class.
+  signalGroup({job_->leader.get(), job_->processes.group().id}, SIGKILL);
+  if (!commandReaper(job_->reaper.get(), killCommand())) job_->processes.kill();
 }
 
 void detach(const GuardDescriptors& descriptors) {
@@ -202,12 +206,14 @@ void detach(const GuardDescriptors& descriptors) {
   // seen to wait for two seconds for that share.
   setpgid(0, 0);
   prctl(PR_SET_NAME, "tenure-guard");
-  closeAllBut(descriptors);
+  std::array<int, 3> kept{descriptors.control, descriptors.memory, descriptors.supervisor};
+  closeAllFrom(STDERR_FILENO + 1, kept);
   const UniqueFd nothing{open("/dev/null", O_RDWR | O_CLOEXEC)};
   dup2(nothing.get(), STDIN_FILENO);
   dup2(nothing.get(), STDOUT_FILENO);
   if (chdir("/") != 0) tell("tenure guard: cannot leave the working directory\n");
-  hurryUp();
+  hurryUp();                            // the guard is needed exactly when the machine is busy
+  mlockall(MCL_CURRENT | MCL_ONFAULT);  // no waiting for pages that it has used before
 }
 
 }  // namespace

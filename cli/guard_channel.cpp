@@ -51,6 +51,7 @@ TermState GuardChannel::term() const noexcept { return board_->term.load(); }
 void GuardChannel::beginJob(std::chrono::nanoseconds drainTimeout) noexcept {
   board_->drainNanoseconds.store(drainTimeout.count());
   board_->terminationClaims.store(0);
+  board_->jobOver.store(false);
 }
 
 std::chrono::nanoseconds GuardChannel::drainTimeout() const noexcept {
@@ -60,5 +61,9 @@ std::chrono::nanoseconds GuardChannel::drainTimeout() const noexcept {
 bool GuardChannel::claimTermination() noexcept { return board_->terminationClaims.fetch_add(1) == 0; }
 
 bool GuardChannel::terminationClaimed() const noexcept { return board_->terminationClaims.load() != 0; }
+
+void GuardChannel::noteJobOver() noexcept { board_->jobOver.store(true); }
+
+bool GuardChannel::isJobOver() const noexcept { return board_->jobOver.load(); }
 
 }  // namespace tenure::cli

@@ -38,11 +38,16 @@ class GuardChannel {
   [[nodiscard]] bool claimTermination() noexcept;
   [[nodiscard]] bool terminationClaimed() const noexcept;
 
+  /// The reaper's word that nothing of the present job is left (reaper.hpp).
+  void noteJobOver() noexcept;
+  [[nodiscard]] bool isJobOver() const noexcept;
+
  private:
   struct Board {
     TermCell term;
     std::atomic<std::int64_t> drainNanoseconds{0};
     std::atomic<std::uint32_t> terminationClaims{0};
+    std::atomic<bool> jobOver{false};
   };
   // Atomics can be shared between processes only if they need no lock table of the process.
   static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);

@@ -1,13 +1,13 @@
 #include "guard_keeper.hpp"
 
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <utility>
+
+#include "adopted.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -61,18 +61,17 @@ void GuardKeeper::start() {
 
 void GuardKeeper::reap() noexcept {
   if (id_ < 0) return;
-  while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  reapOwnChild(id_);
   id_ = -1;
 }
 
-void GuardKeeper::watch(const ProcessGroup& group, const std::string& identity, int livenessFile) {
+void GuardKeeper::watch(const Job& job, const std::string& identity, int livenessFile) {
   job_.emplace();
   job_->kind = GuardMessage::Kind::watch;
   job_->number = ++number_;
-  job_->group = group.id;
+  job_->group = job.id();
   identity.copy(job_->identity, sizeof job_->identity - 1);
-  descriptors_ = {group.leaderPidfd, livenessFile};
+  descriptors_ = {job.pidfd(), job.reaperPidfd(), job.news(), livenessFile};
   watching_ = false;
   sendMessage(control_.get(), *job_, descriptors_);  // if it fails, the guard is dead, and its successor gets the job
 }

@@ -12,8 +12,8 @@
 
 #include "guard_channel.hpp"
 #include "guard_protocol.hpp"
+#include "job.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
-#include "process.hpp"
 
 namespace tenure::cli {
 
@@ -33,11 +33,10 @@ class GuardKeeper {
   /// Readable when the guard has ended; -1 when it ended for good.
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
 
-  /// Hands a job over; `isWatching` turns true when the guard has answered. The group's leader must not be reaped
-  /// before `forget`. `livenessFile` (-1: none) is the descriptor of the liveness file; the kernel's lock on it shows
-  /// that the holder lives. The guard holds it until nothing of the job is left, because a job may close descriptors
-  /// that it inherits.
-  void watch(const ProcessGroup& group, const std::string& identity, int livenessFile = -1);
+  /// Hands a job over; `isWatching` turns true when the guard has answered. The job must live until `forget`.
+  /// `livenessFile` (-1: none) is the descriptor of the liveness file; the kernel's lock on it shows that the holder
+  /// lives. The guard holds it until nothing of the job is left, because a job may close descriptors that it inherits.
+  void watch(const Job& job, const std::string& identity, int livenessFile = -1);
   void forget() noexcept;
   void takeAnswers() noexcept;
   [[nodiscard]] bool isWatching() const noexcept { return watching_; }

@@ -8,7 +8,7 @@
 namespace tenure::cli {
 namespace {
 
-constexpr std::size_t mostDescriptors = 2;
+constexpr std::size_t mostDescriptors = 4;
 
 /// Room for the descriptors, aligned as the kernel wants it.
 union Control {
@@ -26,8 +26,9 @@ bool sendMessage(int socket, const GuardMessage& message, const JobDescriptors& 
   envelope.msg_iov = &body;
   envelope.msg_iovlen = 1;
   if (descriptors.leader >= 0) {
-    const int fds[mostDescriptors] = {descriptors.leader, descriptors.livenessFile};
-    const std::size_t bytes = (descriptors.livenessFile >= 0 ? 2 : 1) * sizeof(int);
+    const int fds[mostDescriptors] = {descriptors.leader, descriptors.reaper, descriptors.news,
+                                      descriptors.livenessFile};
+    const std::size_t bytes = (descriptors.livenessFile >= 0 ? 4 : 3) * sizeof(int);
     copy.hasLivenessFile = descriptors.livenessFile >= 0 ? 1 : 0;
     envelope.msg_control = control.room;
     envelope.msg_controllen = CMSG_SPACE(bytes);
@@ -54,10 +55,12 @@ std::optional<ReceivedMessage> receiveMessage(int socket, bool& closed) noexcept
   if (got != static_cast<ssize_t>(sizeof out.message)) return std::nullopt;
   const cmsghdr* rights = CMSG_FIRSTHDR(&envelope);
   if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
-    int fds[mostDescriptors] = {-1, -1};
+    int fds[mostDescriptors] = {-1, -1, -1, -1};
     std::memcpy(fds, CMSG_DATA(rights), std::min(sizeof fds, rights->cmsg_len - CMSG_LEN(0)));
     out.leader.reset(fds[0]);
-    out.livenessFile.reset(fds[1]);
+    out.reaper.reset(fds[1]);
+    out.news.reset(fds[2]);
+    out.livenessFile.reset(fds[3]);
   }
   return out;
 }

@@ -31,12 +31,16 @@ struct GuardMessage {
 /// The descriptors that go with `watch`; `livenessFile` is -1 where the store keeps no liveness file.
 struct JobDescriptors {
   int leader{-1};        ///< pidfd of the job's first process
+  int reaper{-1};        ///< pidfd of its reaper
+  int news{-1};          ///< the reaper's eventfd; for the supervisor as long as that lives, then for the guard
   int livenessFile{-1};  ///< the liveness file; as long as any process holds it, the lease's holder counts as alive
 };
 
 struct ReceivedMessage {
   GuardMessage message;
   UniqueFd leader;
+  UniqueFd reaper;
+  UniqueFd news;
   UniqueFd livenessFile;
 };
 

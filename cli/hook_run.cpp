@@ -13,27 +13,31 @@ using std::chrono::nanoseconds;
 std::vector<std::string> hookCommand(const std::string& command) { return {"/bin/sh", "-c", command}; }
 
 HookRun::HookRun(std::string name, const JobSpec& spec, nanoseconds timeout, const SignalState& signals,
-                 const Instant& now)
-    : name_{std::move(name)}, timeout_{timeout}, job_{Job::start(spec, signals)}, began_{now} {
+                 const Instant& now, GuardChannel* term)
+    : name_{std::move(name)}, timeout_{timeout}, job_{Job::start(spec, signals, {term, false})}, began_{now} {
   job_.openBarrier();
 }
 
 /// After SIGKILL it is asked often, because a process may take a moment to end.
 nanoseconds HookRun::untilWake(const Instant& now) const {
-  if (timedOut_) return milliseconds{20};
+  if (dies_) return milliseconds{20};
   return std::max(timeout_ - elapsedForHolder(began_, now), nanoseconds{0});
 }
 
 void HookRun::act(const Instant& now) {
   if (status_) return;
-  status_ = job_.status();
-  if (status_ || elapsedForHolder(began_, now) < timeout_) return;
-  timedOut_ = true;
-  kill();
-  status_ = job_.status();
+  job_.look();
+  const bool ended = job_.status().has_value();
+  if (!ended && elapsedForHolder(began_, now) >= timeout_) timedOut_ = true;
+  if (ended || timedOut_ || !job_.isReaped()) kill();
+  if (job_.isOver()) status_ = job_.status();
 }
 
-void HookRun::kill() noexcept { signalGroup(job_.group(), SIGKILL); }
+void HookRun::kill() noexcept {
+  dies_ = true;
+  if (!job_.isOver()) job_.kill();
+  job_.look();
+}
 
 std::string HookRun::text() const {
   const std::string who = "hook " + name_ + ' ';

@@ -19,19 +19,21 @@ namespace tenure::cli {
 [[nodiscard]] std::vector<std::string> hookCommand(const std::string& command);
 
 /// One run of a hook, in a process group of its own, without a guard. It never waits: `descriptors` and `untilWake` say
-/// when to call `act`. When its first process has ended, or its time is over, SIGKILL ends what is left of its group.
+/// when to call `act`. When its first process has ended, or its time is over, SIGKILL ends what it has left. It is over
+/// when nothing is.
 /// Main thread only, as for every job.
 class HookRun {
  public:
-  /// Starts it. Throws std::system_error if no process can be started.
+  /// Starts it. `term` (null: none) is the term whose end it must not outlive, also if this process is frozen. Throws
+  /// std::system_error if no process can be started.
   HookRun(std::string name, const JobSpec& spec, std::chrono::nanoseconds timeout, const SignalState& signals,
-          const Instant& now);
+          const Instant& now, GuardChannel* term);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] pollfd descriptor() const noexcept { return {job_.pidfd(), POLLIN, 0}; }
+  [[nodiscard]] pollfd descriptor() const noexcept { return {job_.news(), POLLIN, 0}; }
   [[nodiscard]] std::chrono::nanoseconds untilWake(const Instant& now) const;
   void act(const Instant& now);
-  /// SIGKILL to its process group.
+  /// SIGKILL to all of it.
   void kill() noexcept;
 
   /// How it ended: empty while it runs.
@@ -46,6 +48,7 @@ class HookRun {
   Job job_;
   Instant began_;
   bool timedOut_{false};
+  bool dies_{false};  ///< it was killed, or what it has left
   std::optional<ExitStatus> status_{};
 };
 

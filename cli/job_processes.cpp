@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "children.hpp"
+
 namespace tenure::cli {
 namespace {
 
@@ -53,6 +55,10 @@ std::size_t JobProcesses::refresh(const Hurry& hurry) {
                                 [](const Member& member) { return hasEnded(member.pidfd.get()); }),
                  members_.end());
   std::size_t found = 0;
+  if (!procIsOurs()) {  // its numbers are those of strangers
+    searched_ = true;
+    return found;
+  }
   searched_ = table_.forEach([&](pid_t process) {
     const auto known = [process](const Member& member) { return member.id == process; };
     if (std::none_of(members_.begin(), members_.end(), known) && add(process)) ++found;

@@ -28,6 +28,8 @@ class JobProcesses {
   /// Asked after each process that a search looks at; true ends the search early.
   using Hurry = std::function<bool()>;
 
+  [[nodiscard]] const ProcessGroup& group() const noexcept { return group_; }
+
   /// Looks again, and returns how many processes were not known before. Processes that have ended (also zombies) are
   /// left out, and so is the group's leader if it has ended. It takes some 10 us for each process of the machine.
   std::size_t refresh(const Hurry& hurry = {});

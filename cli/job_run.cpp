@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <csignal>
-#include <system_error>
+#include <fstream>
 #include <utility>
 
 #include <tenure/lockcore/runtime.hpp>
 
 #include "environment.hpp"
 #include "job_deadline.hpp"
+#include "job_processes.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "output.hpp"
@@ -38,6 +39,19 @@ JobSpec marked(JobSpec spec, const std::string& mark) {
   return spec;
 }
 
+Job startUnder(GuardChannel& channel, nanoseconds drainTimeout, const JobSpec& spec, const SignalState& signals) {
+  channel.beginJob(drainTimeout);
+  return Job::start(spec, signals, {&channel, true});
+}
+
+/// What a process is called, for people.
+std::string processText(pid_t process) {
+  std::ifstream file{"/proc/" + std::to_string(process) + "/comm"};
+  std::string name;
+  std::getline(file, name);
+  return std::to_string(process) + (name.empty() ? "" : " (" + name + ")");
+}
+
 }  // namespace
 
 JobRun::JobRun(const JobSpec& spec, nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
@@ -49,16 +63,11 @@ JobRun::JobRun(const JobSpec& spec, nanoseconds drainTimeout, GuardChannel& chan
       guard_{guard},
       logger_{std::move(logger)},
       drainTimeout_{drainTimeout},
-      job_{Job::start(marked(spec, mark_), signals)},
-      processes_{job_.group(), identity_} {
-  channel_.beginJob(drainTimeout);
-  guard_.watch(job_.group(), identity_, spec.livenessFile);
+      job_{startUnder(channel, drainTimeout, marked(spec, mark_), signals)} {
+  guard_.watch(job_, identity_, spec.livenessFile);
 }
 
-JobRun::~JobRun() {
-  if (!over_) processes_.kill();
-  guard_.forget();
-}
+JobRun::~JobRun() { guard_.forget(); }
 
 std::string JobRun::who() const { return name_ + " (process " + std::to_string(id()) + ")"; }
 
@@ -82,9 +91,8 @@ void JobRun::noteStops() {
 }
 
 std::vector<pollfd> JobRun::descriptors() const {
-  const int leader = status_ ? -1 : job_.pidfd();  // it stays readable once the leader has ended
-  const int rest = status_ ? processes_.descriptor() : -1;
-  return {{leader, POLLIN, 0}, {rest, POLLIN, 0}, {barrierOpen_ ? job_.execDescriptor() : -1, POLLIN, 0}};
+  const int reaper = job_.isReaped() && !over_ ? job_.reaperPidfd() : -1;
+  return {{job_.news(), POLLIN, 0}, {reaper, POLLIN, 0}, {barrierOpen_ ? job_.execDescriptor() : -1, POLLIN, 0}};
 }
 
 nanoseconds JobRun::untilKill(const Instant& now) const {
@@ -93,7 +101,7 @@ nanoseconds JobRun::untilKill(const Instant& now) const {
 
 std::optional<nanoseconds> JobRun::untilWake(const Instant& now) const {
   if (over_) return std::nullopt;
-  if (killed_) return checkAgainAfter;
+  if (killed_ || !job_.isReaped()) return checkAgainAfter;
   return terminatedAt_ ? untilKill(now) : std::min(untilKill(now), channel_.term().remainingAt(now));
 }
 
@@ -107,6 +115,8 @@ void JobRun::act(const Instant& now) {
       terminate(now, "its first process has ended");
     } else if (stopWhy_) {
       terminate(now, *stopWhy_);
+    } else if (!job_.isReaped()) {
+      terminate(now, "its reaper process was killed");
     } else if (channel_.term().remainingAt(now).count() == 0) {
       terminate(now, "leadership has ended");
     }
@@ -133,18 +143,24 @@ void JobRun::takeExecResult() {
 }
 
 void JobRun::noteEnding() {
+  job_.look();
+  noteStops();
   if (!status_) {
     status_ = job_.status();
     if (!status_) return;
     takeExecResult();  // a command that cannot be executed may end between the two checks
-    stopped_ = terminatedAt_.has_value() || channel_.terminationClaimed();
+    stopped_ = terminatedAt_.has_value() || channel_.terminationClaimed() || !job_.isReaped();
   }
-  processes_.refresh();
-  over_ = processes_.empty();
-  if (const int error = processes_.lookError(); !over_ && error != 0 && !std::exchange(toldLookError_, true)) {
-    complain("not all processes of this machine can be looked at (" + std::generic_category().message(error) +
-             "), so whether anything of " + who() + " is left is not known; looking again");
-  }
+  over_ = job_.isOver();
+  if (!over_) tellWhoStays();
+}
+
+void JobRun::tellWhoStays() {
+  const pid_t stays = job_.stays();
+  if (stays == 0 || std::exchange(toldStays_, stays) == stays) return;
+  logger_.log(LogLevel::error, "process " + processText(stays) + " of " + who() +
+                                   " runs as another user, so it cannot be ended; the lease is not released before "
+                                   "it has ended: end it as that user or as root");
 }
 
 void JobRun::terminate(const Instant& now, const std::string& why) {
@@ -156,14 +172,14 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
   logger_.log(LogLevel::info, who() + " is told to stop: " + why, LogEvent::jobStopping,
               {{"pid", id()}, {"reason", why}});
   if (!isFirst) return;  // the guard did it, because this process was late
-  processes_.terminate([this] { return untilKill(readClock()).count() <= 0; });
+  job_.terminate();
 }
 
 void JobRun::kill(const std::string& why) {
   if (!std::exchange(killed_, true)) {
     logger_.log(LogLevel::info, who() + " is killed: " + why, LogEvent::jobKilled, {{"pid", id()}, {"reason", why}});
   }
-  processes_.kill();
+  job_.kill();
   noteEnding();
 }
 

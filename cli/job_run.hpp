@@ -13,7 +13,6 @@
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
 #include "job.hpp"
-#include "job_processes.hpp"
 
 namespace tenure::cli {
 
@@ -21,8 +20,8 @@ namespace tenure::cli {
 /// guard follow one rule. Not thread-safe: the supervisor's main thread owns it. It never waits: `descriptors` and
 /// `untilWake` say when to call `act`.
 ///
-/// A job is over when all its processes are gone. If its first process ends and others are left, they are told to stop,
-/// as if leadership had been given up.
+/// A job is over when the kernel says that all its processes are gone (reaper.hpp). If its first process ends and
+/// others are left, they are told to stop, as if leadership had been given up.
 class JobRun {
  public:
   /// Starts the job behind its barrier and hands it to the guard. The term must have been published. Throws
@@ -34,6 +33,7 @@ class JobRun {
   JobRun& operator=(const JobRun&) = delete;
 
   [[nodiscard]] pid_t id() const noexcept { return job_.id(); }
+  [[nodiscard]] const Job& job() const noexcept { return job_; }
   /// "the job (process 12)".
   [[nodiscard]] std::string who() const;
   /// The value of `jobVariable` that makes another process a part of this job: it is ended with the job.
@@ -46,10 +46,6 @@ class JobRun {
   /// Any other signal, to the job's first process only.
   void forward(int signal) const noexcept;
 
-  /// To be called on SIGCHLD. Reports that the job has been stopped, and by which signal, because it looks like a job
-  /// that hangs.
-  void noteStops();
-
   /// What to wait for in addition to the time; entries may be -1.
   [[nodiscard]] std::vector<pollfd> descriptors() const;
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWake(const Instant& now) const;
@@ -61,6 +57,8 @@ class JobRun {
   [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept { return status_; }
   /// The errno of exec if the command could not be executed, else zero.
   [[nodiscard]] int execError() const noexcept { return execError_; }
+  /// Somebody has killed its reaper, so it was ended.
+  [[nodiscard]] bool lostReaper() const noexcept { return !job_.isReaped(); }
   /// It was told to stop (by this process or the guard) before its first process ended.
   [[nodiscard]] bool wasStopped() const noexcept { return stopped_; }
 
@@ -68,6 +66,9 @@ class JobRun {
   void passBarrier(const Instant& now);
   void takeExecResult();
   void noteEnding();
+  /// Reports that the job has been stopped, and by which signal, because it looks like a job that hangs.
+  void noteStops();
+  void tellWhoStays();
   void terminate(const Instant& now, const std::string& why);
   void kill(const std::string& why);
   [[nodiscard]] std::chrono::nanoseconds untilKill(const Instant& now) const;
@@ -80,7 +81,6 @@ class JobRun {
   Logger logger_;
   std::chrono::nanoseconds drainTimeout_;
   Job job_;
-  JobProcesses processes_;
   bool barrierOpen_{false};
   int execError_{0};
   std::optional<std::string> stopWhy_;
@@ -89,7 +89,7 @@ class JobRun {
   bool stopped_{false};
   bool killed_{false};
   bool over_{false};
-  bool toldLookError_{false};
+  pid_t toldStays_{0};
   std::optional<ExitStatus> status_;
 };
 

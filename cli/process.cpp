@@ -1,15 +1,20 @@
 #include "process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
+
+#include "adopted.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -49,6 +54,7 @@ pid_t forkFor(const std::string& what) {
     const std::string limit = limitBehind(errno);
     throwErrno("starting " + what + (limit.empty() ? "" : ": " + limit));
   }
+  if (child > 0) noteOwnChild(child);
   return child;
 }
 
@@ -62,6 +68,22 @@ UniqueFd tryOpenPidfd(pid_t process) noexcept {
   return UniqueFd{static_cast<int>(syscall(SYS_pidfd_open, process, 0U))};
 }
 
+void closeAllFrom(int first, std::span<int> kept) noexcept {
+  std::sort(kept.begin(), kept.end());
+  for (const int fd : kept) {
+    if (fd < first) continue;
+    if (fd > first) close_range(static_cast<unsigned>(first), static_cast<unsigned>(fd) - 1, 0);
+    first = fd + 1;
+  }
+  close_range(static_cast<unsigned>(first), ~0U, 0);
+}
+
+void hurryUp() noexcept {
+  const sched_param lowest{1};
+  sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
+  setpriority(PRIO_PROCESS, 0, -20);
+}
+
 bool signalProcess(int pidfd, int signal) noexcept { return sendByPidfd(pidfd, signal, 0) == 0; }
 
 bool hasEnded(int pidfd) noexcept {
@@ -73,10 +95,8 @@ bool signalGroup(const ProcessGroup& group, int signal) noexcept {
   if (group.leaderPidfd < 0 || group.id <= 1) return false;
   if (sendByPidfd(group.leaderPidfd, signal, pidfdSignalProcessGroup) == 0) return true;
   if (errno != EINVAL) return false;
-  // An older kernel knows groups only by number. The number belongs to the group as long as a member lives or the
-  // leader is not reaped. The supervisor signals before it reaps, and the guard acts before the process ids can wrap
-  // around.
-  return kill(-group.id, signal) == 0;
+  // An older kernel knows groups only by number, and the leader's number is its own until it is reaped.
+  return !hasEnded(group.leaderPidfd) && kill(-group.id, signal) == 0;
 }
 
 std::string signalText(int signal) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <sys/types.h>
 
@@ -27,6 +28,13 @@ void requireFreeDescriptors(int any, std::size_t count);
 [[nodiscard]] UniqueFd openPidfd(pid_t process);
 /// The same; empty if there is no such process (any more).
 [[nodiscard]] UniqueFd tryOpenPidfd(pid_t process) noexcept;
+
+/// Closes the descriptors from `first` on, except for those in `kept` (any order, which changes; -1: none).
+void closeAllFrom(int first, std::span<int> kept) noexcept;
+
+/// Asks for what this process needs on a busy machine: a real-time class, or else the highest priority. These are only
+/// requests, because they need a privilege or a limit. Its children do not inherit the class.
+void hurryUp() noexcept;
 
 /// False: the process has been reaped, or may not be signalled.
 bool signalProcess(int pidfd, int signal) noexcept;

@@ -9,6 +9,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "adopted.hpp"
 #include "config/src/duration.hpp"
 #include "exec_image.hpp"
 #include "output.hpp"
@@ -203,7 +204,7 @@ void Supervisor::wait() {
 void Supervisor::takeSignals() {
   while (const auto signal = signals_.next()) {
     if (*signal == SIGCHLD) {
-      if (job_) job_->noteStops();
+      reapAdopted(job_ ? job_->id() : 0);
     } else if (*signal == SIGUSR1 || *signal == SIGUSR2) {
       if (job_ && !electing_) job_->forward(*signal);
     } else if (*signal == SIGQUIT) {

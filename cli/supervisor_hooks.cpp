@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "job_processes.hpp"
 #include "output.hpp"
 #include "supervisor.hpp"
 
@@ -90,7 +91,7 @@ void Supervisor::startRenewed(FencingToken token) {
   if (!term_ || term_->fencingToken() != token || electing_ || endsTerm() || renewing_) return;
   try {
     renewing_ = std::make_unique<HookRun>("on_renewed", hookSpec(options_.hooks.onRenewed), options_.hooks.timeout,
-                                          signalState_, readClock());
+                                          signalState_, readClock(), &channel_);
   } catch (const std::exception& error) {
     if (!std::exchange(renewalHookFails_, true)) {
       complain(std::string{"hook on_renewed cannot be started: "} + error.what());
@@ -112,7 +113,7 @@ void Supervisor::startRevoked() {
   publisher_.publish(*term_);
   try {
     revoking_ = std::make_unique<HookRun>("on_revoked", hookSpec(options_.hooks.onRevoked), options_.hooks.timeout,
-                                          signalState_, readClock());
+                                          signalState_, readClock(), nullptr);
     logger_.log(LogLevel::info, "hook on_revoked starts", LogEvent::hookStarted,
                 {{"hook", "on_revoked"}, {"token", term_->fencingToken()}});
   } catch (const std::exception& error) {

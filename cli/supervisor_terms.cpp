@@ -120,6 +120,10 @@ void Supervisor::judgeEnd(const ExitStatus& status, bool byItself) {
   if (options_.once && stopAskedAt_) return leave(status.shellCode());
   if (periods_) return;  // what is due next is asked as long as this copy leads
   if (options_.once && byItself) return leave(status.shellCode());
+  if (options_.once && job_->lostReaper()) {
+    complain("the job's reaper process (tenure-reaper) was killed; the job was ended and " + status.text());
+    return leave(exitFailed);
+  }
   if (options_.once) {
     complain("leadership ended while the job ran; it was ended and " + status.text());
     return leave(exitLost);
@@ -129,7 +133,10 @@ void Supervisor::judgeEnd(const ExitStatus& status, bool byItself) {
   if (byItself) return pauseAndCompete(failed, "the job ended by itself");
   // A renewal may be confirmed in the last moment, when the guard has told the job already that its time is over. Then
   // this copy leads on, and without a job it would do so for ever.
-  if (term_->leads()) pauseAndCompete(failed, "the guard ended the job before it knew of the last renewal");
+  if (term_->leads()) {
+    pauseAndCompete(failed, job_->lostReaper() ? "the job's reaper process was killed"
+                                               : "the guard ended the job before it knew of the last renewal");
+  }
 }
 
 void Supervisor::pauseAndCompete(bool failed, const std::string& why) {

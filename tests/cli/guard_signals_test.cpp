@@ -28,12 +28,13 @@ class GuardSignalsTest : public ::testing::Test {
   cli::Job tidyJob() {
     const std::string script = "trap 'exit " + std::to_string(tidyExit) + "' TERM; echo begun > " +
                                directory_.file("begun") + "; while :; do :; done";
-    cli::Job job = cli::Job::start({{"sh", "-c", script}, {{cli::jobVariable, identity_}}, {}}, signals_);
+    cli::Job job = cli::Job::start({{"sh", "-c", script}, {{cli::jobVariable, identity_}}, {}}, signals_,
+                                   {&supervisor_.channel, true});
     job.openBarrier();
     EXPECT_TRUE(eventually([&] { return contentOf(directory_.file("begun")) == "begun\n"; }));
     return job;
   }
-  static void stopWhole(const cli::Job& job) {
+  static void stopWhole(cli::Job& job) {
     cli::signalGroup(job.group(), SIGSTOP);
     EXPECT_TRUE(eventually([&] { return job.takeStop().has_value(); }));
   }
@@ -56,7 +57,7 @@ class GuardSignalsTest : public ::testing::Test {
 TEST_F(GuardSignalsTest, StoppedJobIsWokenToActOnItsSigterm) {
   supervisor_.publish(aMinute, aMinute);
   supervisor_.channel.beginJob(aMinute);
-  const cli::Job job = tidyJob();
+  cli::Job job = tidyJob();
   beginWatching(job);
   stopWhole(job);
   supervisor_.die();
@@ -67,7 +68,7 @@ TEST_F(GuardSignalsTest, GuardThatIsContinuedAfterTheDeadlineKillsAndWakesNothin
   const long long deadline = monotonicNow() + 300'000'000LL;
   supervisor_.publish(milliseconds{300}, milliseconds{300});
   supervisor_.channel.beginJob(aMinute);
-  const cli::Job job = tidyJob();
+  cli::Job job = tidyJob();
   stopWhole(job);
   supervisor_.sendWatch(job, identity_);
   supervisor_.startGuard();
@@ -85,7 +86,7 @@ TEST_F(GuardSignalsTest, GuardThatIsContinuedAfterTheDeadlineKillsAndWakesNothin
 TEST_F(GuardSignalsTest, TerminationThatADeadSupervisorClaimedIsMadeUpFor) {
   supervisor_.publish(aMinute, aMinute);
   supervisor_.channel.beginJob(aMinute);
-  const cli::Job job = tidyJob();
+  cli::Job job = tidyJob();
   beginWatching(job);
   ASSERT_TRUE(supervisor_.channel.claimTermination());
   supervisor_.die();
@@ -96,7 +97,7 @@ TEST_F(GuardSignalsTest, TerminationThatADeadSupervisorClaimedIsMadeUpFor) {
 TEST_F(GuardSignalsTest, TerminationThatALivingSupervisorClaimedIsItsOwn) {
   supervisor_.publish(milliseconds{0}, aMinute);
   supervisor_.channel.beginJob(aMinute);
-  const cli::Job job = tidyJob();
+  cli::Job job = tidyJob();
   ASSERT_TRUE(supervisor_.channel.claimTermination());
   beginWatching(job);
   supervisor_.publish(milliseconds{0}, milliseconds{0});
@@ -108,7 +109,7 @@ TEST_F(GuardSignalsTest, TerminationThatALivingSupervisorClaimedIsItsOwn) {
 TEST_F(GuardSignalsTest, WatchThatADeadSupervisorSentIsReadBeforeTheGuardLeaves) {
   supervisor_.publish(aMinute, aMinute);
   supervisor_.channel.beginJob(aMinute);
-  const cli::Job job = tidyJob();
+  cli::Job job = tidyJob();
   supervisor_.sendWatch(job, identity_);
   supervisor_.die();
   supervisor_.startGuard();

@@ -83,7 +83,7 @@ TEST_F(JobRunTest, JobWhoseTimeIsOverIsKilledAndNotWokenBefore) {
   ASSERT_EQ(kill(-run.id(), SIGSTOP), 0);
   forgetSignals();
   EXPECT_EQ(endOf(run, began_ + 2 * aMinute), 128 + SIGKILL);
-  const std::vector<int> sent = signalsSentBy(getpid());
+  const std::vector<int> sent = signalsSentBy(run.job().reaperId());
   EXPECT_TRUE(has(sent, SIGKILL));
   EXPECT_FALSE(has(sent, SIGTERM)) << "its time was over before";
   EXPECT_FALSE(has(sent, SIGCONT)) << "it would have acted after its time";

@@ -62,7 +62,7 @@ void PlayedSupervisor::sendWatch(const cli::Job& job, const std::string& identit
   message.number = 1;
   message.group = job.id();
   identity.copy(message.identity, sizeof message.identity - 1);
-  cli::sendMessage(ours_.get(), message, {job.pidfd(), -1});
+  cli::sendMessage(ours_.get(), message, {job.pidfd(), job.reaperPidfd(), job.news(), -1});
 }
 
 bool PlayedSupervisor::isWatched() const {

@@ -178,15 +178,17 @@ TEST_F(RunFailuresTest, TerminateNeverLengthensTheLifeOfAJobWhoseLeaseWasTaken) 
   EXPECT_LT(lived, 1000) << "a heartbeat is 300 ms";
 }
 
-/// The guard among a supervisor's children; -1: none.
-pid_t guardOf(pid_t supervisor) {
+/// The child of a supervisor that has this name; -1: none.
+pid_t childOf(pid_t supervisor, const std::string& name) {
   const std::string id = std::to_string(supervisor);
   std::istringstream children{contentOf("/proc/" + id + "/task/" + id + "/children")};
   for (std::string child; children >> child;) {
-    if (contentOf("/proc/" + child + "/comm") == "tenure-guard\n") return std::stoi(child);
+    if (contentOf("/proc/" + child + "/comm") == name + "\n") return std::stoi(child);
   }
   return -1;
 }
+
+pid_t guardOf(pid_t supervisor) { return childOf(supervisor, "tenure-guard"); }
 
 TEST_F(RunFailuresTest, KilledGuardIsReplacedAndTheJobGoesOn) {
   configure();
@@ -227,13 +229,15 @@ TEST_F(RunFailuresTest, OrphanedJobCountsAsAliveUntilTheLeaseEnds) {
   ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
   const Witness job{jobOf(1)};
   const Witness guard{guardOf(alice.id())};
+  const Witness reaper{childOf(alice.id(), "tenure-reaper")};
   ASSERT_TRUE(freezeOutsideOfTransactions(alice));  // so that it cannot replace the guard
   const long long frozen = monotonicNow();
   guard.signal(SIGKILL);
+  reaper.signal(SIGKILL);
   alice.signal(SIGKILL);
   ASSERT_TRUE(begins(2)) << bob.errors();
   const double later = static_cast<double>(firstAct(2) - frozen) / 1e6;
-  std::cout << "taken over " << later << " ms after both were killed\n";
+  std::cout << "taken over " << later << " ms after all three were killed\n";
   EXPECT_GT(later, 1200) << "the liveness file that the job inherited must forbid a death notice";
   EXPECT_TRUE(job.lives()) << "else this proves nothing";
 }

@@ -1,5 +1,5 @@
-// Which signals the code under test sends by pidfd, in order. The linker redirects each of its system calls to this
-// code (LINKER:--wrap=syscall), including those of processes that were forked without exec.
+// Which signals the code under test sends by pidfd, in order, except for those to reapers. The linker redirects each of
+// its system calls to this code (LINKER:--wrap=syscall), including those of processes that were forked without exec.
 #pragma once
 
 #include <sys/types.h>
