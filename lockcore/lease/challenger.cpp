@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
 #include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
