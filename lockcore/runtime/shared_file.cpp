@@ -51,14 +51,21 @@ std::string targetOf(const std::string& path) {
 /// Links that nobody switches: systemd makes NAME lead to private/NAME beside it for a service with DynamicUser, and
 /// /var/run leads to /run.
 bool staysAsItIs(const std::string& link, const std::string& target) {
-  return target == "private/" + partsOf(link).name || (link == "/var/run" && target == "/run");
+  const std::string name = partsOf(link).name;
+  const bool isStateDirectory = target == "private/" + name && name != "private";  // which would lead to itself
+  return isStateDirectory || (link == "/var/run" && target == "/run");
 }
 
-/// The first component that is a symbolic link which could be switched, as a path; empty if there is none.
+/// The first component that is a symbolic link which could be switched, as a path; empty if there is none. Where a link
+/// stays as it is, the components of what it leads to count.
 std::string firstLink(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     std::string part = path.substr(0, slash);
-    if (const std::string target = targetOf(part); !target.empty() && !staysAsItIs(part, target)) return part;
+    if (const std::string target = targetOf(part); !target.empty()) {
+      if (!staysAsItIs(part, target)) return part;
+      const std::string real = target.front() == '/' ? target : joined(partsOf(part).directory, target);
+      return firstLink(slash == std::string::npos ? real : real + path.substr(slash));
+    }
     if (slash == std::string::npos) return {};
   }
 }

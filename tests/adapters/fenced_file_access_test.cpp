@@ -119,6 +119,9 @@ TEST_F(FencedFileAccess, whatLiesBesideIsForItsOwnerAlone) {
   EXPECT_TRUE(file.append(stamp(5), "y").has_value());
   EXPECT_EQ(modeOf(".fence"), 0600U);
   EXPECT_EQ(modeOf(".fence.lock"), 0600U);
+  chmod((path_ + ".fence").c_str(), 0644);  // as a person who restored it did
+  EXPECT_TRUE(file.highestSeen("billing").has_value());
+  EXPECT_EQ(modeOf(".fence"), 0600U);
   if (geteuid() != 0) return;
   EXPECT_EQ(asNobody([&] { return ::open((path_ + ".fence.lock").c_str(), O_RDONLY | O_CLOEXEC) < 0 ? 0 : 1; }), 0)
       << "whoever opens it can lock it";

@@ -51,6 +51,10 @@ class FrozenFiles final : public Files {
     once(beforeRename);
     return real_.rename(directory, from, to);
   }
+  int renameToNew(int directory, const std::string& from, const std::string& to) override {
+    once(beforeRename);
+    return real_.renameToNew(directory, from, to);
+  }
   int remove(int directory, const std::string& name) override { return real_.remove(directory, name); }
   int syncDirectory(int directory) override { return real_.syncDirectory(directory); }
   int lock(int fd) override { return real_.lock(fd); }
@@ -146,6 +150,24 @@ TEST_F(FencedFileLocks, aLockThatIsRemovedRightBeforeTheRenameLetsNobodyPast) {
     EXPECT_EQ(content(), replaces ? "mine\nlater\n" : "base\nmine\nlater\n");
     EXPECT_EQ(token(), 7U);
   }
+}
+
+/// There was no fence to lock yet. What it would rename is what a third writer has begun to write.
+TEST_F(FencedFileLocks, whoIsFrozenWhileItMakesTheFirstFenceReplacesNone) {
+  std::filesystem::remove(path_ + ".fence");
+  FileWriter first{files_, path_, options};
+  files_.beforeRename = [&] {
+    removeLock();
+    EXPECT_EQ(laterWrite(), "written");
+    std::ofstream{path_ + ".fence.next"} << "half of";
+  };
+  const auto fault = first.open();
+  ASSERT_TRUE(fault);
+  EXPECT_TRUE(contains(fault->message, "renaming the fence failed: File exists")) << fault->message;
+  EXPECT_FALSE(fault->trouble()->mayBeWritten);
+  EXPECT_EQ(laterWrite(), "written");
+  EXPECT_EQ(content(), "base\nlater\nlater\n");
+  EXPECT_EQ(token(), 7U);
 }
 
 /// The content of an accepted replacement is put in place by whoever comes first.

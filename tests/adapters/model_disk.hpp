@@ -129,6 +129,9 @@ class ModelDisk final : public file_fence::Files {
     change({directory_ + from, directory_ + to, found->second});
     return 0;
   }
+  int renameToNew(int directory, const std::string& from, const std::string& to) override {
+    return names_.contains(directory_ + to) ? -EEXIST : rename(directory, from, to);
+  }
   int remove(int /*directory*/, const std::string& name) override {
     if (const int failed = call()) return failed;
     const std::string path = directory_ + name;

@@ -62,7 +62,8 @@ FileWriter::Fault FileWriter::prepare(const Held& held, const FenceState& state)
 }
 
 FileWriter::Fault FileWriter::commitPrepared(const Held& held) {
-  if (const int code = files_.rename(held.directory, names_.next, names_.fence); code < 0) {
+  const auto rename = held.fence < 0 ? &Files::renameToNew : &Files::rename;
+  if (const int code = (files_.*rename)(held.directory, names_.next, names_.fence); code < 0) {
     // The file was made a moment ago. If it has gone, another writer has renamed it to where it belongs, which only
     // writers without a common lock can do.
     return names_.trouble("renaming the fence", -code, code == -ENOENT);

@@ -117,15 +117,14 @@ class SystemFiles final : public Files {
     return uninterrupted([&] { return fdatasync(fd); });
   }
   int rename(int directory, const std::string& from, const std::string& to) override {
-    // What is called `from` may be another user's file: whoever may create files in the directory can guess the name.
-    struct stat made {};
-    struct stat old {};
-    if (!lookAt(directory, from, made)) return -errno;
-    const bool replaces = lookAt(directory, to, old);
-    if (!S_ISREG(made.st_mode)) return -notRegular;
-    if (made.st_nlink > 1) return -manyNames;
-    if (made.st_uid != geteuid() && !(replaces && made.st_uid == old.st_uid)) return -notOurs;
-    return uninterrupted([&] { return renameat(directory, from.c_str(), directory, to.c_str()); });
+    const int fault = verifyRenamed(directory, from, to);
+    return fault != 0 ? fault : uninterrupted([&] { return renameat(directory, from.c_str(), directory, to.c_str()); });
+  }
+  int renameToNew(int directory, const std::string& from, const std::string& to) override {
+    if (const int fault = verifyRenamed(directory, from, to); fault != 0) return fault;
+    const int code =
+        uninterrupted([&] { return renameat2(directory, from.c_str(), directory, to.c_str(), RENAME_NOREPLACE); });
+    return code == -EINVAL || code == -ENOSYS ? rename(directory, from, to) : code;
   }
   int remove(int directory, const std::string& name) override {
     return unlinkat(directory, name.c_str(), 0) == 0 ? 0 : orNotOurs(-errno, directory, name);
@@ -166,7 +165,18 @@ class SystemFiles final : public Files {
     if (!forbidden || !lookAt(directory, name, found)) return result;
     return found.st_uid == geteuid() ? result : -notOurs;
   }
-  /// Refuses an open file that is not of its kind; takes from others what rights they have on our lock.
+  /// What is called `from` may be another user's file: whoever may create files in the directory can guess the name.
+  static int verifyRenamed(int directory, const std::string& from, const std::string& to) {
+    struct stat made {};
+    struct stat old {};
+    if (!lookAt(directory, from, made)) return -errno;
+    const bool replaces = lookAt(directory, to, old);
+    if (!S_ISREG(made.st_mode)) return -notRegular;
+    if (made.st_nlink > 1) return -manyNames;
+    return made.st_uid != geteuid() && !(replaces && made.st_uid == old.st_uid) ? -notOurs : 0;
+  }
+  /// Refuses an open file that is not of its kind. Writers lock the fence and its lock, and whoever may open a file can
+  /// lock it, so others lose what rights they have on these.
   static int verifyOpened(int fd, int directory, Kind kind) {
     struct stat found {};
     if (fstat(fd, &found) != 0) return -errno;
@@ -179,9 +189,10 @@ class SystemFiles final : public Files {
     // opened, its last name is gone.
     if (found.st_nlink > 1) return -manyNames;
     const bool ours = found.st_uid == geteuid();
-    if (!ours && (kind == Kind::beside || kind == Kind::lock)) return -notOurs;
+    const bool isLocked = kind == Kind::beside || kind == Kind::lock;
+    if (!ours && isLocked) return -notOurs;
     const bool openToOthers = (found.st_mode & 0077) != 0;
-    return kind == Kind::lock && openToOthers && fchmod(fd, ownMode) != 0 ? -errno : 0;
+    return isLocked && openToOthers && fchmod(fd, ownMode) != 0 ? -errno : 0;
   }
 };
 

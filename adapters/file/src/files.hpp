@@ -48,6 +48,8 @@ class Files {
   [[nodiscard]] virtual int sync(int fd) = 0;
   /// Only for a file that a write has made: it belongs to this user, or to the owner of the file that it replaces.
   [[nodiscard]] virtual int rename(int directory, const std::string& from, const std::string& to) = 0;
+  /// The same for a name that no file has yet; -EEXIST if one has. (A file system may be unable to refuse that.)
+  [[nodiscard]] virtual int renameToNew(int directory, const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual int remove(int directory, const std::string& name) = 0;
   [[nodiscard]] virtual int syncDirectory(int directory) = 0;
   /// Neither this nor queue() waits: they return -EWOULDBLOCK. Closing the descriptor releases both locks.

@@ -45,7 +45,8 @@ struct Held {
 /// The second lock leaves none. It is on what the write replaces: whoever wants to write must open the file that is
 /// called `PATH.fence`, and while a writer holds that file's lock, the name can only lead to another file if the writer
 /// renames it there itself, which is its last step that matters, or if somebody removes the memory. From the opening to
-/// the rename, all other writers find the locked file.
+/// the rename, all other writers find the locked file. While there is no fence yet, there is nothing to lock. So
+/// whoever makes the first one gives it a name that no file has, and can replace nothing.
 ///
 /// The first lock stays: it keeps older releases out, which know no other, it exists before there is a fence, and its
 /// queue is fair. The directory is not locked: whoever may read it could then hold all writers up.

@@ -143,5 +143,26 @@ TEST(CheckFiles, followTheLinkOfAStateDirectoryAndNoOther) {
   EXPECT_TRUE(checkFiles("sqlite", parent.file("private/absolute/leases.db")).has_error());
 }
 
+/// What it leads to may be behind a link that somebody switches.
+TEST(CheckFiles, refuseAStateDirectoryWhoseOwnPathHasALink) {
+  const test::TempDir parent;
+  std::filesystem::create_directories(parent.file("releases/tenure"));
+  std::filesystem::create_directory_symlink("releases", parent.file("private"));
+  std::filesystem::create_directory_symlink("private/tenure", parent.file("tenure"));
+  const auto refusal = [&](const std::string& path) {
+    const auto checked = checkFiles("sqlite", parent.file(path));
+    return checked.has_value() ? "followed" : checked.error().message;
+  };
+  EXPECT_NE(refusal("tenure/leases.db").find(parent.file("private") + " is a symbolic link"), std::string::npos)
+      << refusal("tenure/leases.db");
+  std::filesystem::remove(parent.file("private"));
+  std::filesystem::create_directory(parent.file("private"));
+  std::filesystem::create_directory_symlink(parent.file("releases/tenure"), parent.file("private/tenure"));
+  EXPECT_NE(refusal("tenure/leases.db").find(parent.file("private/tenure") + " is a symbolic link"), std::string::npos)
+      << refusal("tenure/leases.db");
+  std::filesystem::create_directory_symlink("private/private", parent.file("private/private"));
+  EXPECT_NE(refusal("private/private/leases.db"), "followed");
+}
+
 }  // namespace
 }  // namespace tenure::sqlite_store
