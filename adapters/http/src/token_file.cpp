@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -53,6 +54,12 @@ constexpr SharedFileRisks risks{
     .remote = "neither SQLite nor file locks can be relied on between machines; put the file on a local disk",
 };
 
+std::string absolutePath(const std::string& path) {
+  std::error_code lost;  // where the present directory was removed
+  const auto absolute = std::filesystem::absolute(path, lost);
+  return lost ? path : absolute.string();
+}
+
 /// What is wrong with it shows at its first step.
 Statement prepare(sqlite3* database, const char* sql) {
   sqlite3_stmt* raw = nullptr;
@@ -61,6 +68,8 @@ Statement prepare(sqlite3* database, const char* sql) {
 }
 
 }  // namespace
+
+TokenFile::TokenFile(const std::string& path) : path_{absolutePath(path)}, name_{"the fence's memory " + path} {}
 
 StoreResult<std::unique_ptr<TokenFile>> TokenFile::open(const std::string& path) {
   std::unique_ptr<TokenFile> file{new TokenFile{path}};  // lint-allow(raw-new): the constructor is private

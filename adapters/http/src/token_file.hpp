@@ -82,7 +82,7 @@ class TokenFile {
     withMarks = 2,     ///< in use
   };
 
-  explicit TokenFile(const std::string& path) : path_{path}, name_{"the fence's memory " + path} {}
+  explicit TokenFile(const std::string& path);
   [[nodiscard]] std::optional<StoreError> lock();
   [[nodiscard]] std::optional<StoreError> identityTrouble() const;
   [[nodiscard]] std::optional<StoreError> openDatabase();
@@ -97,7 +97,7 @@ class TokenFile {
   /// What SQLite says about its last call, so it has to be asked for before the next call.
   [[nodiscard]] StoreError trouble(ErrorClass errorClass, const std::string& doing) const;
 
-  const std::string path_;
+  const std::string path_;  ///< absolute: the program may go to another directory
   const std::string name_;  ///< for messages
   UniqueFd lockFile_;       ///< open before the database and closed after it: closing it would drop SQLite's own locks
   std::unique_ptr<sqlite3, CloseDatabase> database_{};

@@ -312,6 +312,15 @@ TEST_F(HttpFenceTest, aFenceWhoseMemoryWasReplacedLetsNoTokenPass) {
   EXPECT_NE(stale.refusal().body.find("was removed or replaced"), std::string::npos) << stale.refusal().body;
 }
 
+TEST_F(HttpFenceTest, aMemoryWithARelativePathIsStillThereAfterAChangeOfTheDirectory) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.path());
+  options_.memory = "fence.db";
+  const auto fence = open();
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+}
+
 TEST_F(HttpFenceTest, aMemoryBehindALinkThatCouldBeSwitchedIsRefused) {
   std::filesystem::create_directory(directory_.file("releases-1"));
   std::filesystem::create_directory_symlink(directory_.file("releases-1"), directory_.file("current"));
