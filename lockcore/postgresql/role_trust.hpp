@@ -17,9 +17,11 @@ namespace tenure::postgresql {
 inline constexpr const char* trustedRole =
     "(pg_catalog.pg_has_role(%1, CURRENT_USER, 'MEMBER') OR %1 IN (n.nspowner, d.datdba))";
 
-/// The condition about another expression than %1.
-[[nodiscard]] inline std::string trusts(std::string_view role) {
+/// The condition about another expression than %1, and about whom another role than the present one trusts.
+[[nodiscard]] inline std::string trusts(std::string_view role, std::string_view by = "CURRENT_USER") {
+  constexpr std::string_view present = "CURRENT_USER";
   std::string condition{trustedRole};
+  condition.replace(condition.find(present), present.size(), by);
   for (std::size_t at = 0; (at = condition.find("%1", at)) != std::string::npos; at += role.size()) {
     condition.replace(at, 2, role);
   }

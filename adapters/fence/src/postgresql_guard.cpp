@@ -118,8 +118,8 @@ constexpr std::string_view guardFault = R"sql(SELECT CASE
     WHEN c.relkind <> 'r' OR c.relpersistence <> 'p' OR c.reloftype <> 0
       THEN 'is no ordinary permanent table: rename or drop it'
     WHEN NOT {ownerIsTrusted} THEN format('belongs to role %s, which could use the rights of role %s by it: find out '
-      'who made it, then give it to a role that you trust (ALTER TABLE ... OWNER TO), or let the owner act as %2$s '
-      '(GRANT)', pg_get_userbyid(c.relowner), current_user)
+      'who made it, then give it to a role that you trust (ALTER TABLE ... OWNER TO), or connect as the owner, or '
+      'as a role that the owner may act as (GRANT)', pg_get_userbyid(c.relowner), current_user)
     WHEN p.columns <> 'lease text NOT NULL "C", token bigint NOT NULL, holder text NOT NULL "C" ''''::text, '
       'since timestamp with time zone NOT NULL clock_timestamp()'
       THEN format('has other columns or defaults than a fence''s (%s): rename it', p.columns)

@@ -146,6 +146,26 @@ TEST_F(PostgresqlStoreTest, aTableThatARoleMadeWhichTheCandidateDoesNotTrustIsRe
   for (const std::string& role : {crook, candidate}) hand().exec("DROP OWNED BY " + role + "; DROP ROLE " + role);
 }
 
+/// What the script leaves behind is a table that the program takes, whoever runs it; or it stops and says what to do.
+TEST_F(PostgresqlStoreTest, theScriptLeavesATableThatTheProgramTakes) {
+  const std::string migrator = schema() + "_migrator";
+  const std::string candidate = schema() + "_candidate";
+  hand().exec("DROP TABLE IF EXISTS tenure_lease; CREATE ROLE " + migrator + "; CREATE ROLE " + candidate +
+              " LOGIN; GRANT ALL ON SCHEMA " + schema() + " TO " + migrator + ", " + candidate);
+  PostgresqlStoreOptions asCandidate = options();
+  asCandidate.user = candidate;
+  const std::string script = postgresqlSchemaSql(options(), candidate);
+  hand().exec("SET ROLE " + migrator);
+  EXPECT_EQ(hand().tryExec(script), "42501");
+  EXPECT_NE(hand().message().find("GRANT " + candidate + " TO " + migrator), std::string::npos) << hand().message();
+  hand().exec("ROLLBACK; RESET ROLE; GRANT " + candidate + " TO " + migrator + "; SET ROLE " + migrator);
+  EXPECT_EQ(hand().tryExec(script), "") << hand().message();
+  EXPECT_TRUE(calls(makePostgresqlStore(asCandidate)).startEnsureSchema()->get().has_value());
+  hand().exec("RESET ROLE; ALTER TABLE tenure_lease OWNER TO " + candidate);
+  EXPECT_EQ(hand().tryExec(script), "") << "the program has made it itself: " << hand().message();
+  for (const std::string& role : {migrator, candidate}) hand().exec("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
 TEST_F(PostgresqlStoreTest, manyProcessesMayCreateTheTableAtOnce) {
   for (int round = 0; round < 5; ++round) {
     hand().exec("DROP TABLE tenure_lease");

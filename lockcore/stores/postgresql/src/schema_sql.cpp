@@ -24,7 +24,8 @@ void checkRole(const std::string& role) {
   }
 }
 
-// A table that is there already is kept, so it must not be one that another role has made to catch whoever writes.
+// A table that is there already is kept, so it must not be one that another role has made to catch whoever writes. It
+// is the program that writes, so it counts whom its role trusts: the program refuses the table by the same rule.
 constexpr std::string_view ownerCheckText = R"sql(
 DO {quote}
 DECLARE
@@ -33,18 +34,21 @@ DECLARE
    WHERE n.nspname = {schema} AND c.relname = {table} AND NOT {trusted});
 BEGIN
   IF owner IS NOT NULL THEN
-    RAISE EXCEPTION 'tenure: table %.% belongs to role %, which could use the rights of whoever writes to it by a trigger',
-      {schema}, {table}, owner USING ERRCODE = 'insufficient_privilege', HINT = 'Find out who made it. Then drop it, or '
-      'give it to a role that you trust (ALTER TABLE ... OWNER TO), and run this again.';
+    RAISE EXCEPTION 'tenure: table %.% belongs to role %, which could use the rights of role % by a trigger',
+      {schema}, {table}, owner, {role}::regrole USING ERRCODE = 'insufficient_privilege', HINT = format('Run this as the '
+      'owner of the schema or of the database, or let %s act as the program (GRANT %s TO %1$s). If another has made the '
+      'table, find out why, and drop it or give it away (ALTER TABLE ... OWNER TO).', quote_ident(owner), {role}::regrole);
   END IF;
 END
 {quote};
 )sql";
 
-std::string ownerCheck(const PostgresqlStoreOptions& options) {
+std::string ownerCheck(const PostgresqlStoreOptions& options, const std::string& grantee) {
+  const std::string role = postgresql::quotedText(grantee);
   return postgresql::filledSql(ownerCheckText, {{"schema", postgresql::quotedText(options.schema)},
                                                 {"table", postgresql::quotedText(options.table)},
-                                                {"trusted", postgresql::trusts("c.relowner")}});
+                                                {"role", role},
+                                                {"trusted", postgresql::trusts("c.relowner", role + "::regrole")}});
 }
 
 }  // namespace
@@ -56,10 +60,12 @@ std::string postgresqlSchemaSql(const PostgresqlStoreOptions& options, const std
   const std::string grantee = role.empty() ? "ROLE" : quotedName(role);
   const Statements statements{options.schema, options.table};
   return "BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\nSET LOCAL client_min_messages = warning;\n" +
-         statements.sql(StatementId::createTable, false) + ";\n" + ownerCheck(options) +
+         statements.sql(StatementId::createTable, false) + ";\n" +
+         (role.empty() ? "\n-- Put the program's role in the place of ROLE, everywhere.\n" : "") +
+         ownerCheck(options, grantee) +
          "\n"
-         "-- The program may read and change rows, and never delete one: a row keeps its lease's fencing counter.\n" +
-         (role.empty() ? "-- Put the program's role in the place of ROLE.\n" : "") + "GRANT USAGE ON SCHEMA " +
+         "-- The program may read and change rows, and never delete one: a row keeps its lease's fencing counter.\n"
+         "GRANT USAGE ON SCHEMA " +
          quotedName(options.schema) + " TO " + grantee + ";\nGRANT SELECT, INSERT, UPDATE ON " + table + " TO " +
          grantee + ";\nCOMMIT;\n";
 }
