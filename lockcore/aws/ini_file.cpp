@@ -1,6 +1,7 @@
 #include "ini_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +16,54 @@ namespace {
 
 constexpr std::size_t mostBytes = 1U << 20U;
 constexpr const char* inherited = "DEFAULT";  ///< configparser's own section; AWS's is "default"
-constexpr std::string_view blanks = " \t\v\f";
+
+/// Python's white space, each of which is one column.
+constexpr std::array<std::string_view, 29> blanks{" ",
+                                                  "\t",
+                                                  "\r",
+                                                  "\n",
+                                                  "\v",
+                                                  "\f",
+                                                  "\x1c",
+                                                  "\x1d",
+                                                  "\x1e",
+                                                  "\x1f",
+                                                  "\xc2\x85",
+                                                  "\xc2\xa0",
+                                                  "\xe1\x9a\x80",
+                                                  "\xe2\x80\x80",
+                                                  "\xe2\x80\x81",
+                                                  "\xe2\x80\x82",
+                                                  "\xe2\x80\x83",
+                                                  "\xe2\x80\x84",
+                                                  "\xe2\x80\x85",
+                                                  "\xe2\x80\x86",
+                                                  "\xe2\x80\x87",
+                                                  "\xe2\x80\x88",
+                                                  "\xe2\x80\x89",
+                                                  "\xe2\x80\x8a",
+                                                  "\xe2\x80\xa8",
+                                                  "\xe2\x80\xa9",
+                                                  "\xe2\x80\xaf",
+                                                  "\xe2\x81\x9f",
+                                                  "\xe3\x80\x80"};
+
+std::size_t takeIndent(std::string_view& line) {
+  for (std::size_t columns = 0;; ++columns) {
+    const auto* blank = std::find_if(blanks.begin(), blanks.end(), [&](auto one) { return line.starts_with(one); });
+    if (blank == blanks.end()) return columns;
+    line.remove_prefix(blank->size());
+  }
+}
+
+std::string_view strip(std::string_view text) {
+  takeIndent(text);
+  for (;;) {
+    const auto* blank = std::find_if(blanks.begin(), blanks.end(), [&](auto one) { return text.ends_with(one); });
+    if (blank == blanks.end()) return text;
+    text.remove_suffix(blank->size());
+  }
+}
 
 class Parser {
  public:
@@ -36,30 +84,33 @@ class Parser {
 
  private:
   void take(std::string_view line) {
-    const std::string_view content = trim(line);
+    const std::size_t indent = takeIndent(line);
+    const std::string_view content = strip(line);
     if (content.empty()) {
       if (value_ != nullptr) value_->text += '\n';  // a value may go on after an empty line
       return;
     }
     if (content.front() == '#' || content.front() == ';') return;
-    const std::size_t indent = std::min(line.find_first_not_of(blanks), line.size());
     if (value_ != nullptr && indent > indent_) {
       value_->text.append("\n").append(content);
       return;
     }
     indent_ = indent;
     value_ = nullptr;
-    if (content.front() == '[') return takeSection(content);
+    if (content.front() == '[' && takeSection(content)) return;
     takeValue(content);
   }
 
-  void takeSection(std::string_view content) {
+  /// False: it is none, and may be a value.
+  bool takeSection(std::string_view content) {
     const std::size_t end = content.rfind(']');
-    const std::string name{trim(content.substr(1, end == std::string_view::npos ? end : end - 1))};
+    const bool open = end == std::string_view::npos;
+    const std::string name{strip(content.substr(1, open ? end : end - 1))};
+    if (name.empty() || (open && content.find_first_of("=:") != std::string_view::npos)) return false;
     section_ = &file_[name];
     if (section_->line == 0) section_->line = line_;
-    if (end == std::string_view::npos) fault("a section begins with [ but has no ]");
-    if (name.empty()) fault("the section has no name; write [default] or [profile NAME]");
+    if (open) fault("a section begins with [ but has no ]");
+    return true;
   }
 
   void takeValue(std::string_view content) {
@@ -69,12 +120,14 @@ class Parser {
       fault("a line before the first [section]; write [default] above it");
     }
     const std::size_t delimiter = content.find_first_of("=:");
-    const std::string name = lower(trim(content.substr(0, delimiter)));
+    const std::string name = lower(strip(content.substr(0, delimiter)));
     if (delimiter == std::string_view::npos || name.empty()) {
-      return fault("neither a [section], nor NAME = VALUE, nor a comment (#); correct or remove the line");
+      return fault(content.front() == '['
+                       ? "the section has no name; write [default] or [profile NAME]"
+                       : "neither a [section], nor NAME = VALUE, nor a comment (#); correct or remove the line");
     }
     value_ = &section_->values[name];
-    *value_ = {std::string{trim(content.substr(delimiter + 1))}, line_};
+    *value_ = {std::string{strip(content.substr(delimiter + 1))}, line_};
   }
 
   void fault(const char* what) {
@@ -120,7 +173,7 @@ StoreResult<std::map<std::string, std::string>> nestedIn(const IniValue& value) 
     if (line.empty()) continue;
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) return wrong("has an indented line without =");
-    out[lower(trim(line.substr(0, equals)))] = trim(line.substr(equals + 1));
+    out[lower(strip(line.substr(0, equals)))] = strip(line.substr(equals + 1));
   }
   return out;
 }

@@ -30,13 +30,11 @@ ServiceAccess::ServiceAccess(JsonClientOptions options, ClientParts parts, Logge
   // Everything that needs no network is found at once, so that the first connections are ready before the first call.
   const auto config = loadConfig();
   if (!config) return;  // the file may name the trusted certificates; fetch() continues when it can be read
-  if (!config->unread().empty()) {
-    logger_.log(LogLevel::warn, "AWS's shared files count as empty where they cannot be read: " + config->unread());
-  }
   makeHttp(*config);
   const std::string region = findRegion(parts_.environment, *config, wishes());
-  if (region.empty()) return;
-  if (auto place = findPlace(parts_.environment, *config, wishes(), region, {})) setTarget(*std::move(place));
+  auto place = findPlace(parts_.environment, *config, wishes(), region, {});
+  if (!region.empty() && place) setTarget(*std::move(place));
+  warnOf(*config);
 }
 
 StoreResult<Credentials> ServiceAccess::fetch(const std::stop_token& stop) {
@@ -79,8 +77,34 @@ PlaceWishes ServiceAccess::wishes() const {
 StoreResult<SharedConfig> ServiceAccess::loadConfig() const {
   if (options_.credentials && !options_.region.empty() && !options_.endpoint.empty()) return SharedConfig{};
   SharedConfig config = SharedConfig::load(parts_.environment);
+  if (!config.unread().empty() && !needsNoFile()) {
+    return StoreError{ErrorClass::credentials,
+                      config.unread() +
+                          "; it could say which keys and which endpoint are meant: let this user read it, or set "
+                          "AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE to other files"};
+  }
   if (const auto profile = config.inUse(parts_.environment, options_.profile); !profile) return profile.error();
   return config;
+}
+
+/// A file that this user may not read is passed over only then, as in botocore. Without keys, the search would go on to
+/// those of another account behind it; an account has its own tables.
+bool ServiceAccess::needsNoFile() const {
+  const AwsEnvironment& environment = parts_.environment;
+  const bool keys = options_.credentials || (!environment.get("AWS_ACCESS_KEY_ID").empty() &&
+                                             !environment.get("AWS_SECRET_ACCESS_KEY").empty());
+  return keys && !findRegion(environment, {}, wishes()).empty() &&
+         namedProfile(environment, options_.profile).name.empty();
+}
+
+void ServiceAccess::warnOf(const SharedConfig& config) const {
+  if (!config.unread().empty()) {
+    logger_.log(LogLevel::warn, "AWS's shared files count as empty, because the environment has keys and region: " +
+                                    config.unread() + "; " + describe() + ", is asked");
+  }
+  if (!config.absent().empty()) {
+    logger_.log(LogLevel::warn, config.absent() + ", which is not there and counts as an empty file");
+  }
 }
 
 StoreResult<Place> ServiceAccess::find(FetchContext& context) const {

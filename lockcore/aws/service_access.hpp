@@ -54,6 +54,8 @@ class TENURE_API ServiceAccess {
  private:
   [[nodiscard]] PlaceWishes wishes() const;
   [[nodiscard]] StoreResult<SharedConfig> loadConfig() const;
+  [[nodiscard]] bool needsNoFile() const;
+  void warnOf(const SharedConfig& config) const;
   [[nodiscard]] StoreResult<Place> find(FetchContext& context) const;
   /// Throws std::runtime_error if the file of trusted certificates is not usable.
   void makeHttp(const SharedConfig& config);

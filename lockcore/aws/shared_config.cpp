@@ -1,7 +1,9 @@
 #include "shared_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <pwd.h>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -13,6 +15,19 @@
 
 namespace tenure::aws {
 
+namespace {
+
+/// Empty: the system does not know one. As in Python, it counts where HOME is not set, as in services of systemd.
+std::string homeOfUser() {
+  std::array<char, 16384> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool known = getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
+  return known ? entry.pw_dir : "";
+}
+
+}  // namespace
+
 AwsEnvironment AwsEnvironment::ofProcess() {
   AwsEnvironment out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -20,6 +35,7 @@ AwsEnvironment AwsEnvironment::ofProcess() {
     const std::size_t equals = text.find('=');
     if (equals != std::string_view::npos) out.variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
+  if (!out.variables.contains("HOME")) out.variables.emplace("HOME", homeOfUser());
   out.wallClockMillis = wallClockMillisForSigning;
   return out;
 }
@@ -111,9 +127,8 @@ std::string withoutComment(std::string_view text) {
   return std::string{trim(text)};
 }
 
-/// Of a file that is not for this user, or is none. As botocore does, we go on without it, because the environment may
-/// say all that is needed. Any other failure passes, and the file could name the endpoint.
-bool countsAsEmpty(int systemErrno) {
+/// Of a file that is not for this user, or is none. Any other failure may pass.
+bool isForOthers(int systemErrno) {
   return systemErrno == EACCES || systemErrno == EPERM || systemErrno == EISDIR || systemErrno == ELOOP;
 }
 
@@ -134,8 +149,8 @@ SharedConfig SharedConfig::load(const AwsEnvironment& environment) {
   out.config_ = read(environment, "AWS_CONFIG_FILE", "~/.aws/config");
   out.credentials_ = read(environment, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
   for (const File* file : {&out.config_, &out.credentials_}) {
-    if (file->whyNot.empty() || file->failed) continue;
-    out.unread_ += (out.unread_.empty() ? "" : "; ") + file->path + ": " + file->whyNot;
+    if (file->forOthers) out.unread_ += (out.unread_.empty() ? "" : "; ") + file->path + ": " + file->whyNot;
+    if (file->absent) out.absent_ += (out.absent_.empty() ? "" : "; ") + file->variable + " names " + file->path;
   }
   out.addConfigFile();
   for (const auto& [name, section] : out.credentials_.sections) {
@@ -147,14 +162,16 @@ SharedConfig SharedConfig::load(const AwsEnvironment& environment) {
 
 SharedConfig::File SharedConfig::read(const AwsEnvironment& environment, const char* variable, const char* standard) {
   const std::string given = environment.get(variable);
-  File out{.path = environment.expandVariables(given.empty() ? standard : given)};
+  File out{.path = environment.expandVariables(given.empty() ? standard : given), .variable = variable};
   int systemErrno = 0;
   const auto text = readSmallFile(out.path, systemErrno);
   if (text) {
     out.sections = parseIni(out.path, *text);
-  } else if (systemErrno != ENOENT && systemErrno != ENOTDIR) {
+  } else if (systemErrno == ENOENT || systemErrno == ENOTDIR) {
+    out.absent = !given.empty();
+  } else {
     out.whyNot = text.error().message.substr(out.path.size() + 2);
-    out.failed = !countsAsEmpty(systemErrno);
+    out.forOthers = isForOthers(systemErrno);
   }
   return out;
 }
@@ -190,7 +207,8 @@ const Profile* SharedConfig::find(const std::string& name) const {
 
 StoreResult<const Profile*> SharedConfig::inUse(const AwsEnvironment& environment, const std::string& wanted) const {
   for (const File* file : {&config_, &credentials_}) {
-    if (file->failed) return StoreError{ErrorClass::credentials, file->path + ": " + file->whyNot};
+    const bool failed = !file->whyNot.empty() && !file->forOthers;
+    if (failed) return StoreError{ErrorClass::credentials, file->path + ": " + file->whyNot};
   }
   const NamedProfile named = namedProfile(environment, wanted);
   const Profile* profile = find(profileName(environment, wanted));

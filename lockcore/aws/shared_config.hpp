@@ -49,8 +49,8 @@ struct Profile {
 };
 
 /// Both files, read once. A profile is `[profile NAME]` (or `[default]`) in the config file, and `[NAME]` in the
-/// credentials file. If both have a value, that of the credentials file counts. A file that is not there, or
-/// that this user may not read, counts as an empty one.
+/// credentials file. If both have a value, that of the credentials file counts. A file that is not there counts as an
+/// empty one, and so does one that this user may not read: see unread().
 class SharedConfig {
  public:
   [[nodiscard]] static SharedConfig load(const AwsEnvironment& environment);
@@ -70,14 +70,18 @@ class SharedConfig {
   [[nodiscard]] std::string paths() const;
   /// "there is no profile NAME in ...", and what the user may have meant.
   [[nodiscard]] std::string missingText(const std::string& name) const;
-  /// Empty, or which file cannot be read, and why.
+  /// Empty, or which file is not for this user, and why. It could say anything.
   [[nodiscard]] const std::string& unread() const { return unread_; }
+  /// Empty, or which variable names a file that is not there.
+  [[nodiscard]] const std::string& absent() const { return absent_; }
 
  private:
   struct File {
     std::string path{};
-    std::string whyNot{};  ///< it could not be read
-    bool failed{false};    ///< and that may pass, or it is too long: it does not count as empty
+    std::string variable{};  ///< could name it
+    std::string whyNot{};    ///< it is there, and could not be read
+    bool forOthers{false};   ///< and that will not pass
+    bool absent{false};      ///< it is not there although `variable` names it
     IniFile sections{};
   };
   [[nodiscard]] static File read(const AwsEnvironment& environment, const char* variable, const char* standard);
@@ -87,6 +91,7 @@ class SharedConfig {
   File config_{};
   File credentials_{};
   std::string unread_{};
+  std::string absent_{};
   std::map<std::string, Profile> profiles_{};
   std::map<std::string, IniSection> services_{};
 };

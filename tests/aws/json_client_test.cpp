@@ -59,8 +59,57 @@ TEST_F(JsonClientTest, aFileThatMayNotBeReadIsAWarningWhereTheEnvironmentSaysAll
   set("AWS_CONFIG_FILE", directory_.path().string());
   const auto client = make();
   EXPECT_TRUE(call(*client));
-  EXPECT_NE(logged().find("count as empty where they cannot be read: " + directory_.path().string()),
+  EXPECT_NE(
+      logged().find("count as empty, because the environment has keys and region: " + directory_.path().string() +
+                    ": Is a directory; https://dynamodb.eu-central-1.amazonaws.com, region eu-central-1, is asked"),
+      std::string::npos);
+}
+
+/// It could hold the keys of another account or the endpoint: to go on without it could mean another table.
+TEST_F(JsonClientTest, aFileThatMayNotBeReadAsksNobodyWhereTheEnvironmentLeavesSomethingToSay) {
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/keys");
+  for (const char* variable : {"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"}) {
+    set("AWS_CONFIG_FILE", path("config"));
+    set("AWS_SHARED_CREDENTIALS_FILE", path("credentials"));
+    set(variable, directory_.path().string());
+    const auto refused = [&](const char* why, JsonClientOptions options = {}) {
+      const auto client = make(std::move(options));
+      const JsonOutcome got = call(*client);
+      ASSERT_FALSE(got) << variable << ": " << why;
+      EXPECT_EQ(got.error().error.errorClass, ErrorClass::credentials);
+      EXPECT_NE(got.error().error.message.find(directory_.path().string() + ": Is a directory; "), std::string::npos)
+          << got.error().error.message;
+      EXPECT_EQ(requests_->count(), 0U) << why;
+    };
+    set("AWS_ACCESS_KEY_ID", "");
+    refused("no keys");
+    refused("no keys, whatever the endpoint: an account has its own tables", {.endpoint = "http://mine:1"});
+    useKeys(first);
+    set("AWS_REGION", "");
+    refused("no region");
+    writeConfig("[profile p]\nregion = eu-west-1\n");
+    writeCredentials("[p]\nregion = eu-west-1\n");
+    set("AWS_REGION", "eu-central-1");
+    set("AWS_PROFILE", "p");
+    refused("half a profile that is named");
+    set("AWS_PROFILE", "");
+    refused("half a profile that the store names", {.profile = "p"});
+    set("AWS_SECRET_ACCESS_KEY", "");
+    refused("half a key");
+  }
+  useKeys(first);
+  set("AWS_REGION", "");
+  EXPECT_TRUE(call(*make({.region = "eu-central-1"})));
+}
+
+TEST_F(JsonClientTest, aFileThatIsNamedAndNotThereIsAWarning) {
+  useKeys(first);
+  writeConfig("");
+  set("AWS_SHARED_CREDENTIALS_FILE", path("confg"));
+  EXPECT_TRUE(call(*make()));
+  EXPECT_NE(logged().find("AWS_SHARED_CREDENTIALS_FILE names " + path("confg") + ", which is not there"),
             std::string::npos);
+  EXPECT_EQ(logged().find("AWS_CONFIG_FILE names"), std::string::npos);
 }
 
 TEST_F(JsonClientTest, anErrorOfTheServiceIsAReply) {

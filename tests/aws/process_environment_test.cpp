@@ -1,6 +1,8 @@
 // The client as a program creates it: from the environment of the process, over the network, with the real clock. This
 // is a separate program, because it changes that environment.
 #include <cstdlib>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <tenure/lockcore/clock.hpp>
 
@@ -49,6 +51,18 @@ TEST_F(ProcessEnvironmentTest, keysOfTheEnvironment) {
   ASSERT_TRUE(got) << got.error().error.message;
   EXPECT_EQ(got->status, 200) << got->body;
   EXPECT_EQ(real_.refused(), 0);
+}
+
+/// A service of systemd's without User= has none. Without this, its ~/.aws/config would be an absent file.
+TEST_F(ProcessEnvironmentTest, withoutHomeTheUsersHomeCounts) {
+  const std::string given = AwsEnvironment::ofProcess().get("HOME");
+  unsetenv("HOME");
+  const passwd* user = getpwuid(getuid());
+  ASSERT_NE(user, nullptr);
+  EXPECT_EQ(AwsEnvironment::ofProcess().expandHome("~/.aws/config"), std::string{user->pw_dir} + "/.aws/config");
+  put("HOME", "");
+  EXPECT_EQ(AwsEnvironment::ofProcess().expandHome("~/.aws/config"), "/.aws/config") << "as in botocore";
+  put("HOME", given);
 }
 
 TEST_F(ProcessEnvironmentTest, aProcessOfAProfileSeesTheEnvironment) {

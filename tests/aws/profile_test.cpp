@@ -151,6 +151,45 @@ TEST_F(ProfileTest, rolesInAChain) {
   EXPECT_EQ(use("a")->keys.accessKeyId, "ASIA:A<ASIA:B<AKIA1");
 }
 
+TEST_F(ProfileTest, keysOfASourceOutweighItsRole) {
+  serveSts();
+  const std::string role = "[profile a]\nrole_arn = arn:aws:iam::1:role/A\nsource_profile = b\n";
+  const std::string other = "[profile b]\nrole_arn = arn:aws:iam::1:role/B\nsource_profile = c\n[profile c]\n";
+  writeKeys("b", "AKIA1");
+  writeConfig(role + other);
+  EXPECT_EQ(use("a")->keys.accessKeyId, "ASIA:A<AKIA1") << "as in botocore";
+  writeCredentials("");
+  writeConfig(other + role + "[profile b]\naws_access_key_id = AKIA2\naws_secret_access_key = " + secretKey + "\n");
+  EXPECT_EQ(use("a")->keys.accessKeyId, "ASIA:A<AKIA2");
+  write("token", tokenText);
+  writeConfig(role +
+              "[profile b]\nrole_arn = arn:aws:iam::1:role/B\nweb_identity_token_file = ~/token\n"
+              "aws_access_key_id = AKIA2\naws_secret_access_key = s\n");
+  EXPECT_EQ(use("a")->keys.accessKeyId.find("ASIA:A<ASIA:B"), 0U) << "a token outweighs keys";
+}
+
+/// botocore's order.
+TEST_F(ProfileTest, aRoleOfTheProfileComesBeforeTheTokenOfTheEnvironment) {
+  serveSts();
+  write("token", tokenText);
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", path("token"));
+  set("AWS_ROLE_ARN", "arn:aws:iam::1:role/E");
+  writeKeys("base", "AKIA1");
+  writeConfig("[default]\nrole_arn = arn:aws:iam::1:role/P\nsource_profile = base\n");
+  EXPECT_EQ(find()->keys.accessKeyId, "ASIA:P<AKIA1");
+  writeConfig("[default]\nrole_arn = arn:aws:iam::1:role/P\nsource_profile = gone\n");
+  EXPECT_NE(error(find()).find("there is no profile gone"), std::string::npos);
+  for (const char* config : {"[default]\naws_access_key_id = AKIA2\naws_secret_access_key = s\n",
+                             "[default]\nrole_arn = arn:aws:iam::1:role/P\nweb_identity_token_file = ~/token\n", ""}) {
+    writeConfig(config);
+    EXPECT_EQ(find()->keys.accessKeyId.find("ASIA:E<"), 0U) << config;
+  }
+  set("AWS_ACCESS_KEY_ID", "AKIA9");
+  set("AWS_SECRET_ACCESS_KEY", "s");
+  writeConfig("[default]\nrole_arn = arn:aws:iam::1:role/P\nsource_profile = base\n");
+  EXPECT_EQ(find()->keys.accessKeyId, "AKIA9");
+}
+
 TEST_F(ProfileTest, aProfileMayBeItsOwnSource) {
   serveSts();
   writeKeys("p", "AKIA1");

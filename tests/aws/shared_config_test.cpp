@@ -76,12 +76,43 @@ TEST_F(SharedConfigTest, namesFileAndLineOfWhatIsWrongAndQuotesNothing) {
 /// It could say which store is meant; then another one would be asked.
 TEST_F(SharedConfigTest, anOddLineSpoilsItsOwnSectionOnly) {
   writeConfig(
-      "[default]\nregion = eu-west-1\n[profile odd]\nendpoint_url localhost\n[]\nx = y\n[profile 'open]\n"
+      "[default]\nregion = eu-west-1\n[profile odd]\nendpoint_url localhost\n[profile 'open]\n"
       "[profile good]\nregion = eu-west-2\ns3 =\n  addressing_style path\n");
   EXPECT_EQ(fault(), "(no error)");
   EXPECT_EQ(fault("good"), "(no error)");
   EXPECT_EQ(get("good", "region"), "eu-west-2");
   EXPECT_EQ(fault("odd").find(path("config") + ":4: "), 0U) << fault("odd");
+}
+
+/// Python's white space. A no-break space comes along with what is copied from a page.
+TEST_F(SharedConfigTest, blanksOfEveryKindAreBlanks) {
+  for (const char* blank : {"\xc2\xa0", "\xe3\x80\x80", "\xe2\x80\x83", "\xc2\x85", "\v", "\f", "\x1c"}) {
+    const std::string b = blank;
+    writeConfig("[default]\nendpoint_url" + b + "=" + b + "http://h:1" + b + "\noutput =\n" + b + "region = x\n" + b +
+                b + "#\n[services s]" + b + "\ndynamodb =" + b + "\n" + b + "endpoint_url" + b + "=" + b +
+                "http://s:1" + b + "\n" + b + "\n");
+    EXPECT_EQ(fault(), "(no error)") << testing::PrintToString(b);
+    EXPECT_EQ(get("default", "endpoint_url"), "http://h:1") << testing::PrintToString(b);
+    EXPECT_EQ(get("default", "output"), "\nregion = x") << testing::PrintToString(b);
+    EXPECT_EQ(get("default", "region"), "") << "continues the value above it";
+    EXPECT_EQ(endpoint("s", "dynamodb"), "http://s:1") << testing::PrintToString(b);
+  }
+  writeConfig("[default]\n\xc2\xa0output = json\n region = eu-west-1\n");
+  EXPECT_EQ(get("default", "region"), "eu-west-1") << "one column each, whatever their bytes";
+}
+
+/// What follows such a line would else be looked for nowhere, an endpoint too.
+TEST_F(SharedConfigTest, aBracketThatBeginsNoSectionBelongsToTheSectionAboveIt) {
+  for (const char* line : {"[]", "[", "[ ]", "[  "}) {
+    writeConfig(std::string{"[default]\nregion = eu-west-1\n"} + line + "\nendpoint_url = http://localhost:8000\n");
+    EXPECT_EQ(fault().find(path("config") + ":3: the section has no name"), 0U) << line << fault();
+    EXPECT_EQ(get("default", "endpoint_url"), "http://localhost:8000") << line;
+  }
+  for (const char* line : {"[x = y", "[: y", "[ x : y"}) {
+    writeConfig(std::string{"[default]\nregion = eu-west-1\n"} + line + "\nendpoint_url = http://localhost:8000\n");
+    EXPECT_EQ(fault(), "(no error)") << line << ": a name and a value, as botocore reads it";
+    EXPECT_EQ(get("default", "endpoint_url"), "http://localhost:8000") << line;
+  }
 }
 
 TEST_F(SharedConfigTest, whatCannotBeReadCountsAsEmptyAndIsNamed) {

@@ -1,12 +1,15 @@
 """botocore reads AWS's shared files of tests/aws/shared_files/cases.json as it is written there under "botocore".
 
 The tests of lockcore/aws compare what tenure reads with these verdicts, without a network. This one asks botocore itself.
-TENURE_UPDATE=1 makes it write the verdicts.
+TENURE_UPDATE=1 makes it write the verdicts. Its second half invents files, and has the same test of lockcore/aws compare
+what tenure reads in them: RANDOM_FILES=SEED:COUNT for another seed.
 """
 
 import json
 import os
 import pathlib
+import random
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -16,22 +19,112 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import peers
 
 try:
+    import botocore.loaders
     import botocore.session
 except ImportError:
     # Starts again, with the packages of requirements.txt.
     os.execv(peers.python(), [peers.python(), "-B", *sys.argv])
 
+LOADER = botocore.loaders.create_loader()  # one for all sessions: it reads large files
 TABLE = pathlib.Path(__file__).resolve().parents[1] / "aws" / "shared_files" / "cases.json"
 
 
 def found():
     """What a client of DynamoDB would use, by the environment of this process."""
     session = botocore.session.Session()
+    session.register_component("data_loader", LOADER)
     client = session.create_client("dynamodb")
     credentials = session.get_credentials()
     frozen = credentials.get_frozen_credentials() if credentials else None
     return {"key": frozen and frozen.access_key, "token": frozen and frozen.token, "region": client.meta.region_name,
             "endpoint": client.meta.endpoint_url}
+
+
+class Inventor:
+    """Shared files as people could write them. Mostly botocore reads them."""
+
+    profiles = ("default", "p", "my prod")
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.count = 0
+
+    def one(self, *choices):
+        return self.random.choice(choices)
+
+    def often(self, share):
+        return self.random.random() < share
+
+    def blank(self):
+        return self.one("", "", "", " ", "  ", "\t", "\xa0")
+
+    def line(self, name, value):
+        name = self.one(name, name, name.upper(), name.title())
+        return name + self.blank() + self.one("=", "=", ":") + self.blank() + value + self.blank()
+
+    def block(self, name, base, inner):
+        indent = base + self.one(" ", "  ", "\t", "\t ", "\xa0")
+        extra = self.random.sample(["other = 1", "# note", "", "x=y = z", f"{indent}region = us-west-1"], 2)
+        lines = [inner, *extra]
+        self.random.shuffle(lines)
+        return [base + name + self.blank() + self.one("=", ":") + self.blank(), *(indent + line for line in lines)]
+
+    def header(self, kind, name):
+        if kind == "profile" and name == "default" and self.often(0.8):
+            kind = ""
+        if kind and " " in name:
+            name = self.one(f"'{name}'", f'"{name}"', name.replace(" ", "\\ "))
+        elif kind:
+            name = self.one(name, name, f"'{name}'", f'"{name}"', f"{name[0]}''{name[1:]}")
+        inside = kind + self.one(" ", " ", "\t", "  ") + name + self.one("", "", " ", "\t") if kind else name
+        return (" " if self.often(0.03) else "") + f"[{inside}]" + self.one("", "", " ", " # note", " sandbox", "; x", "x]")
+
+    def body(self, inCredentials):
+        self.count += 1
+        n = self.count
+        values = {"aws_access_key_id": f"AKIA{n}", "aws_secret_access_key": self.one("s", "s/+=", "s:s"),
+                  "aws_session_token": f"t{n}", "aws_security_token": f"old{n}", "endpoint_url": f"http://h{n}:8000",
+                  "region": self.one("eu-west-1", "ap-south-1"), "services": self.one("s", "a b"), "s3": "",
+                  "output": self.one("json", "a # b", "[x]", "x = y", "a;b"),
+                  "ignore_configured_endpoint_urls": self.one("true", "false", "TRUE", "1")}
+        share = {"aws_access_key_id": 0.9 if inCredentials else 0.4, "ignore_configured_endpoint_urls": 0.1}
+        names = [name for name in values if name != "aws_secret_access_key" and self.often(share.get(name, 0.25))]
+        if "aws_access_key_id" in names:
+            names.append("aws_secret_access_key")
+        self.random.shuffle(names)
+        base = self.one("", "", "", " ", "\t", "    ", "\xa0 ")
+        for name in names:
+            yield from self.block(name, base, "endpoint_url = http://no:1") if name == "s3" else [
+                base + self.line(name, values[name])]
+            if name == "output" and self.often(0.4):
+                yield base + self.one(" ", "\t") + self.one("more", "endpoint_url = http://no:1", "[profile p]")
+            if self.often(0.15):
+                yield self.one("", "# note", "; note", "   # endpoint_url = http://no:1", "\t")
+
+    def file(self, inCredentials):
+        sections = [("profile" if not inCredentials else "", name) for name in self.profiles if self.often(0.8)]
+        sections += [("services", name) for name in ("s", "a b") if not inCredentials]
+        if self.often(0.1):
+            sections.append(("", "DEFAULT"))
+        self.random.shuffle(sections)
+        lines = [self.one("", "# note", ";")]
+        for kind, name in sections:
+            lines.append(self.header(kind, name))
+            if kind == "services":
+                self.count += 1
+                base = self.one("", "", " ")
+                for service in self.random.sample(["dynamodb", "s3", "sts"], 2):
+                    lines += self.block(service, base, f"endpoint_url = http://{service}{self.count}:80")
+            else:
+                lines += self.body(inCredentials)
+        return self.one("\n", "\n", "\r\n", "\r").join([*lines, ""])
+
+    def case(self, name):
+        environment = {"AWS_DEFAULT_REGION": "us-east-2"} if self.often(0.9) else {}
+        if self.often(0.5):
+            environment[self.one("AWS_PROFILE", "AWS_DEFAULT_PROFILE")] = self.one(*self.profiles)
+        case = {"name": name, "environment": environment, "config": self.file(False)}
+        return {**case, "credentials": self.file(True)} if self.often(0.7) else case
 
 
 def verdict(case):
@@ -59,6 +152,21 @@ class BotocoreReadsFiles(unittest.TestCase):
         for case, asked in zip(cases, now):
             with self.subTest(case["name"]):
                 self.assertEqual(asked["botocore"], case.get("botocore"))
+
+    def test_as_tenure_does_whatever_is_in_them(self):
+        seed, count = map(int, os.environ.get("RANDOM_FILES", "48:200").split(":"))
+        inventor = Inventor(seed)
+        cases = [inventor.case(f"{seed}, {number}") for number in range(count)]
+        read = [case for case in ({**case, "botocore": verdict(case)} for case in cases)
+                if "refused" not in case["botocore"]]
+        self.assertGreater(len(read), count // 2, "botocore refuses most of the files, which say little then")
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder) / "cases.json"
+            table.write_text(json.dumps(read), encoding="utf-8")
+            ours = subprocess.run([os.environ["AWS_TEST"], "--gtest_filter=SharedFilesTest.*"], check=False,
+                                  env={**os.environ, "SHARED_FILES_TABLE": str(table)}, capture_output=True, text=True)
+        self.assertEqual(ours.returncode, 0, ours.stdout)
+        self.assertIn("[  PASSED  ] 1 test.", ours.stdout)
 
 
 if __name__ == "__main__":

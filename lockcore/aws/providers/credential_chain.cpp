@@ -34,6 +34,11 @@ class Search {
   std::string reasons_{};
 };
 
+bool assumesRoleWithKeys(const FetchContext& context) {
+  const Profile* profile = context.config.find(profileName(context.environment, {}));
+  return profile != nullptr && !profile->get("role_arn").empty() && profile->get("web_identity_token_file").empty();
+}
+
 }  // namespace
 
 StoreResult<Credentials> findCredentials(FetchContext& context, const ChainWishes& wishes) {
@@ -44,6 +49,8 @@ StoreResult<Credentials> findCredentials(FetchContext& context, const ChainWishe
     return search.finish();
   }
   search.ask("environment", [&] { return fromEnvironment(context); });
+  // botocore's order: only this kind of profile comes before the token of the environment.
+  if (assumesRoleWithKeys(context)) search.ask("profile", [&] { return fromProfile(context, {}); });
   search.ask("web identity", [&] { return fromWebIdentity(context); });
   search.ask("profile", [&] { return fromProfile(context, {}); });
   search.ask("container", [&] { return fromContainer(context); });

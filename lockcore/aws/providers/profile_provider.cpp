@@ -122,8 +122,9 @@ class ProfileWalk {
                                 "; source_profile names it: correct the name, or add the profile");
     }
     if (!next->fault.empty()) return StoreError{ErrorClass::credentials, next->fault};
-    // A profile may name itself: then its role is assumed with its own keys.
-    if (source == profile.name) return resolvePlain(profile);
+    // botocore's order: the keys of a source outweigh its role, so a profile may name itself.
+    const bool keys = hasKeys(next->inCredentials) || hasKeys(next->inConfig);
+    if (source == profile.name || (keys && next->get("web_identity_token_file").empty())) return resolvePlain(*next);
     if (std::find(path_.begin(), path_.end(), source) != path_.end()) {
       std::string circle;
       for (const std::string& name : path_) circle += name + " -> ";
