@@ -41,7 +41,8 @@ def found():
 
 
 class Inventor:
-    """Shared files as people could write them. Mostly botocore reads them."""
+    """Shared files as people could write them. Mostly botocore reads them; no key goes on in a further line, because
+    tenure refuses such keys."""
 
     profiles = ("default", "p", "my prod")
 
@@ -77,7 +78,7 @@ class Inventor:
         elif kind:
             name = self.one(name, name, f"'{name}'", f'"{name}"', f"{name[0]}''{name[1:]}")
         inside = kind + self.one(" ", " ", "\t", "  ") + name + self.one("", "", " ", "\t") if kind else name
-        return (" " if self.often(0.03) else "") + f"[{inside}]" + self.one("", "", " ", " # note", " sandbox", "; x", "x]")
+        return f"[{inside}]" + self.one("", "", " ", " # note", " sandbox", "; x", "x]")
 
     def body(self, inCredentials):
         self.count += 1
