@@ -1,5 +1,6 @@
 #include "regular_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -28,17 +29,15 @@ boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path
 boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most, int directory) {
   const auto file = openRegular(path, directory);
   if (!file) return file.error();
-  std::string text(most + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = ::read(file->get(), &text[size], text.size() - size);
+  std::string text;
+  std::array<char, 16384> room{};
+  while (text.size() <= most) {
+    const ssize_t got = ::read(file->get(), room.data(), std::min(room.size(), most + 1 - text.size()));
     if (got < 0 && errno != EINTR) return unreadable();
-    if (got == 0) break;
-    if (got > 0) size += static_cast<std::size_t>(got);
+    if (got == 0) return {boost::system::in_place_value, std::move(text)};
+    if (got > 0) text.append(room.data(), static_cast<std::size_t>(got));
   }
-  if (size > most) return FileRefusal{"is longer than " + std::to_string(most >> 10U) + " KiB"};
-  text.resize(size);
-  return {boost::system::in_place_value, std::move(text)};
+  return FileRefusal{"is longer than " + std::to_string(most >> 10U) + " KiB"};
 }
 
 FileStamp stampOf(const std::string& path) noexcept {
