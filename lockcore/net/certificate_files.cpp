@@ -54,6 +54,16 @@ std::string systemsPlace(const char* variable, const char* builtIn) {
   return named != nullptr ? named : builtIn;
 }
 
+std::string systemsFile() { return systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file()); }
+
+std::string systemsDirectory() { return systemsPlace(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()); }
+
+/// Empty where there is no such file: there may be a directory alone.
+std::string systemsText() {
+  auto text = regularFile(systemsFile(), longestFile);
+  return text ? *std::move(text) : std::string{};
+}
+
 }  // namespace
 
 CertificateFiles::Stamps CertificateFiles::look() const {
@@ -66,8 +76,8 @@ CertificateFiles::Stamps CertificateFiles::look() const {
     stamps[2] = stamp(files_.caFile);
     return stamps;
   }
-  stamps[2] = stampOf(systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
-  stamps[3] = stampOf(systemsPlace(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()));
+  stamps[2] = stampOf(systemsFile());
+  stamps[3] = stampOf(systemsDirectory());
   return stamps;
 }
 
@@ -99,7 +109,10 @@ CertificateTexts CertificateFiles::readOnce() const {
   };
   take(texts.authorities, files_.caText, files_.caFile, "CA certificates", "CA file " + files_.caFile);
   texts.ofSystem = texts.authorities.name.empty();
-  if (texts.ofSystem) texts.authorities.name = "the system's trust store";
+  if (texts.ofSystem) {
+    texts.authorities = {"the system's trust store", systemsText()};
+    texts.systemsDirectory = stampOf(systemsDirectory());
+  }
   take(texts.certificate, files_.certificateText, files_.certificate, "client certificate",
        "client certificate " + files_.certificate);
   take(texts.key, files_.keyText, files_.key, "key of the client certificate",

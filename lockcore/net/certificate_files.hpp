@@ -22,7 +22,10 @@ struct TlsFiles {
 /// All of it at one moment.
 struct CertificateTexts {
   PemText authorities{};
-  bool ofSystem{false};  ///< the authorities are those of the system, which OpenSSL reads itself
+  /// The authorities are those of the system, which OpenSSL reads itself. The texts show whether it must do so again,
+  /// which takes the client's thread 30 ms or more.
+  bool ofSystem{false};
+  FileStamp systemsDirectory{};
   PemText certificate{};
   PemText key{};
 

@@ -256,7 +256,7 @@ class Context final : public TlsContext {
   void readAgain() {
     try {
       CertificateTexts texts = files_.read();
-      if (texts.ofSystem || texts != texts_) {
+      if (texts != texts_) {
         loaded_ = loadedFrom(texts);
         texts_ = std::move(texts);
         if (!texts_.ofSystem)

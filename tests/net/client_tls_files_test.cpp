@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/runtime/regular_file.hpp"
 #include "net/stream_calls.hpp"
 
 namespace tenure::test {
@@ -164,6 +165,49 @@ TEST_F(HttpTlsFiles, aMountedSecretIsReadThroughOneDirectoryAlone) {
   EXPECT_EQ(warnings(), std::vector<std::string>{}) << "a certificate was read with the key of another version";
 }
 
+/// certbot turns one link after the other: `live/x/cert.pem -> ../../archive/x/cert2.pem`.
+TEST_F(HttpTlsFiles, linksThatAreTurnedOneByOneNeverMixTwoVersions) {
+  put(ca_, textOf(first_.caFile()) + textOf(second_.caFile()));
+  fs::create_directories(directory_.file("archive/x"));
+  fs::create_directories(directory_.file("live/x"));
+  const Pair pairs[]{Pair{first_}, Pair{second_}};
+  for (const std::string version : {"1", "2"}) {
+    put(directory_.file("archive/x/cert" + version + ".pem"), pairs[version == "2" ? 1 : 0].certificate);
+    put(directory_.file("archive/x/key" + version + ".pem"), pairs[version == "2" ? 1 : 0].key);
+  }
+  const auto turn = [&](const std::string& name, const std::string& version) {
+    const std::string link = directory_.file("live/x/" + name + ".pem");
+    fs::create_symlink("../../archive/x/" + name + version + ".pem", link + ".new");
+    fs::rename(link + ".new", link);
+  };
+  turn("cert", "1");
+  turn("key", "1");
+  const auto ofFirst = serverOf(first_, TLS1_3_VERSION, true), ofSecond = serverOf(second_, TLS1_3_VERSION, true);
+  const auto client = HttpClient::make({.caFile = ca_,
+                                        .certificate = directory_.file("live/x/cert.pem"),
+                                        .key = directory_.file("live/x/key.pem"),
+                                        .logger = logger()});
+  expectAnswer(*client, *ofFirst);
+  turn("cert", "2");
+  for (int i = 0; i < 3; ++i) expectAnswer(*client, *ofFirst);
+  ASSERT_EQ(warnings().size(), 1U);
+  EXPECT_NE(warnings()[0].find("it belongs to another certificate"), std::string::npos) << warnings()[0];
+  turn("key", "2");
+  expectAnswer(*client, *ofSecond);
+  EXPECT_EQ(warnings().size(), 1U);
+}
+
+/// A bundle of authorities may be long, and three files are kept for as long as a client runs.
+TEST_F(HttpTlsFiles, whatIsReadTakesTheRoomOfTheFileAlone) {
+  put(ca_, textOf(first_.caFile()));
+  const auto text = regularFile(ca_, std::size_t{16} << 20U);
+  ASSERT_TRUE(text);
+  EXPECT_EQ(*text, textOf(ca_));
+  EXPECT_LT(text->capacity(), 64U << 10U);
+  EXPECT_TRUE(regularFile(ca_, text->size())) << "as long as may be";
+  EXPECT_EQ(regularFile(ca_, text->size() - 1).error().why, "is longer than 0 KiB");
+}
+
 /// Whoever writes two files writes one after the other.
 TEST_F(HttpTlsFiles, aHalfWrittenPairKeepsTheOldOneAndIsToldByItsFile) {
   const Pair one{first_}, two{second_};
@@ -280,6 +324,34 @@ TEST_F(HttpTlsFiles, theSystemsAuthoritiesAreLookedAtAgain) {
   expectAnswer(*client, *ofFirst);
   put(ca_, textOf(second_.caFile()));
   expectAnswer(*client, *ofSecond);
+  ::unsetenv("SSL_CERT_FILE");
+}
+
+/// OpenSSL works on the system's authorities for 30 ms and longer, on the thread that serves all calls. A server that
+/// ends each handshake must not cost that each time. Tickets show it: they go with the authorities that they were got
+/// by.
+TEST_F(HttpTlsFiles, aHandshakeThatFailsCostsNoReadingOfAuthoritiesThatAreAsBefore) {
+  put(ca_, textOf(first_.caFile()));
+  ::setenv("SSL_CERT_FILE", ca_.c_str(), 1);
+  std::atomic<int> resumed{0};
+  TestServer good{[&](Peer& peer) {
+                    if (peer.resumed()) ++resumed;
+                    answerOnce(peer);
+                  },
+                  {.identity = first_.issue({"IP:127.0.0.1"})}};
+  TestServer bad{[](Peer& peer) { peer.close(); }};
+  for (const std::string& caFile : {std::string{}, ca_}) {
+    resumed = 0;
+    const auto client = HttpClient::make({.caFile = caFile});
+    expectAnswer(*client, good);
+    static_cast<void>(refusalOf(*client, bad));
+    expectAnswer(*client, good);
+    EXPECT_EQ(resumed, 1) << caFile;
+    put(ca_, textOf(first_.caFile()) + textOf(second_.caFile()));
+    expectAnswer(*client, good);
+    EXPECT_EQ(resumed, 1) << "others are trusted now: " << caFile;
+    put(ca_, textOf(first_.caFile()));
+  }
   ::unsetenv("SSL_CERT_FILE");
 }
 
