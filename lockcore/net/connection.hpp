@@ -109,6 +109,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void dialNext();
   void addressFailed(const std::string& why);
   void peerFailed(HttpError::Kind kind, const std::string& text);
+  [[nodiscard]] std::string allFaults() const;
   void startTls();
   void shakeHands(std::string_view bytes);
   void readTunnel(std::string_view bytes);

@@ -52,8 +52,13 @@ void Connection::addressFailed(const std::string& why) {
   around_.book.doubt(route_.host());
   const bool late = around_.alarms.now() >= deadline_;
   fail(late ? HttpError::Kind::timeout : HttpError::Kind::connect,
-       (faults_.empty() ? "" : faults_ + "; ") + "no connection to " + (route_.proxy ? "the proxy at " : "") +
-           refusals_ + "; check the address, and that this machine can reach it");
+       allFaults() + "; check the address, and that this machine can reach it");
+}
+
+std::string Connection::allFaults() const {
+  if (refusals_.empty()) return faults_;
+  return (faults_.empty() ? "" : faults_ + "; ") + "no connection to " + (route_.proxy ? "the proxy at " : "") +
+         refusals_;
 }
 
 /// It accepts connections, but is not what is asked for, or in trouble: another machine may have the address by now.
@@ -61,17 +66,20 @@ void Connection::addressFailed(const std::string& why) {
 void Connection::peerFailed(HttpError::Kind kind, const std::string& text) {
   around_.book.putLast(route_.host(), addresses_[next_ - 1]);
   faults_ += (faults_.empty() ? "" : "; ") + text;
-  if (next_ == addresses_.size()) return fail(kind, faults_);
+  if (next_ == addresses_.size()) return fail(kind, allFaults());
   wire_->close();
   tls_.reset();
   dialNext();
 }
 
-/// The share of the time that an address has covers what follows, too, so a peer that accepts and then says nothing
-/// leaves time for the others.
+/// A peer that accepts and then says nothing leaves time for the others. It gets more than an equal share: a name may
+/// have eight addresses, all of them far away, and a handshake takes longer than a connection.
 void Connection::onOpen() {
   const auto self = shared_from_this();
   if (!route_.origin.tls) return ready();
+  const auto now = around_.alarms.now();
+  const bool isLast = next_ == addresses_.size();
+  around_.alarms.set(*this, isLast ? deadline_ : now + (deadline_ - now) / 2);
   if (!route_.proxy) return startTls();
   step_ = Step::tunnel;
   reader_.expect(true, mostOfTunnelReply);

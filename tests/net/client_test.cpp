@@ -312,6 +312,40 @@ TEST_F(OneBadAddress, oneWhoseHandshakeFailsIsLeft) {
       at, options, client, 1);
 }
 
+/// A name may have eight addresses. Seen from far away a handshake with any of them takes longer than an eighth.
+TEST_F(OneBadAddress, oneThatAcceptsHasHalfOfTheTimeThatIsLeft) {
+  const TestAuthority authority;
+  TestServer served{echo, {.identity = authority.issue({"DNS:some.name"})}};
+  TestServer silent{[](Peer& peer) { peer.waitForEnd(); }, {.v6 = true, .port = served.port()}};
+  net::Addresses all{ip("::1")};
+  for (int last = 2; last <= 7; ++last) all.push_back(ip("127.0.0." + std::to_string(last)));
+  all.push_back(ip(good));
+  const auto client =
+      makeHttpClient({.caFile = authority.caFile()}, {.lookup = [&](const std::string&) { return all; }});
+  const auto start = readClock().boottime;
+  const auto outcome = call(*client, tlsAt(served.port(), "some.name"), withBody("x"), 3s);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_GE(readClock().boottime - start, 1450ms);
+  EXPECT_EQ(silent.accepted(), 1);
+}
+
+TEST_F(OneBadAddress, whatEachAddressSaidIsTold) {
+  TestServer wrong{[](Peer& peer) { peer.close(); }};
+  for (const bool isFirst : {false, true}) {
+    const auto client =
+        makeHttpClient({}, {.lookup = [isFirst](const std::string&) {
+                         return isFirst ? net::Addresses{ip(good), ip("::1")} : net::Addresses{ip("::1"), ip(good)};
+                       }});
+    const auto outcome = call(*client, tlsAt(wrong.port(), "some.name"), withBody("x"));
+    ASSERT_FALSE(outcome);
+    const std::string port = std::to_string(wrong.port());
+    for (const std::string& words :
+         {"127.0.0.1:" + port + ": the connection ended in the TLS handshake", "no connection to [::1]:" + port}) {
+      EXPECT_NE(outcome.error().message.find(words), std::string::npos) << outcome.error().message;
+    }
+  }
+}
+
 TEST_F(OneBadAddress, aCertificateOfAnotherServerLeavesTheAddress) {
   const TestAuthority authority;
   TestServer served{echo, {.identity = authority.issue({"DNS:some.name"})}};
