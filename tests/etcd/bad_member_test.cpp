@@ -177,6 +177,20 @@ TEST(EtcdBadMember, whatIsToldIfNobodyHasAResult) {
   EXPECT_NE(told({commonName}, false).error.message.find("must have no common name"), std::string::npos);
 }
 
+/// Wrong rights are told soon, also while a member is down.
+TEST(EtcdBadMember, whoRefusesIsNotKeptWaitingForAMemberThatIsSilent) {
+  const Fake refuses{{403, error(7, "denied")}}, too{{403, error(7, "denied")}};
+  const TestServer silent{[](Peer& peer) { peer.waitForEnd(); }};
+  const std::string down = "http://127.0.0.1:" + std::to_string(silent.port());
+  const auto gateway = makeHttpGateway({.endpoints = {refuses.url(), too.url(), down}}, {});
+  const auto start = std::chrono::steady_clock::now();
+  const auto fault = faultOf(ask(*gateway, Repeat::yes, 9s));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 7s) << "a third of the time";
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->error.errorClass, ErrorClass::credentials);
+  EXPECT_TRUE(fault->maybeApplied) << "the silent one may have carried it out";
+}
+
 TEST(EtcdBadMember, anotherClusterIsNotBelievedWhateverItAnswers) {
   std::string other = result;
   other.replace(other.find("11"), 2, "12");
