@@ -17,20 +17,13 @@
 namespace tenure::cli {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
 /// A reader is given this time before the text counts as not read, and `givesUp` is asked so often.
-constexpr std::chrono::milliseconds readerPatience{5'000}, lookPeriod{100};
+constexpr milliseconds readerPatience{5'000}, lookPeriod{100};
 
 std::atomic<bool> waits{true};
-
-bool writeAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 std::string_view codeOf(Colour colour) {
   switch (colour) {
@@ -63,25 +56,21 @@ void complain(const std::string& message) {
 }
 
 void tell(const std::string& text) {
-  if (!waits) return stderrWriter().post(text);
-  stderrWriter().flush(std::nullopt);  // what the library has logged comes before
-  writeAll(STDERR_FILENO, text);
+  stderrWriter().post(text);
+  if (waits) stderrWriter().flush(std::nullopt);
 }
 
 bool say(const std::string& text, const std::function<bool()>& givesUp) {
+  // What came before this text is to be read before it.
+  stderrWriter().flush(waits ? std::nullopt : std::optional<nanoseconds>{OutputWriter::patienceAtExit});
+  stdoutWriter().post(text);
   int error = 0;
-  if (waits) {
-    stderrWriter().flush(std::nullopt);
-    if (!writeAll(STDOUT_FILENO, text)) error = errno;
-  } else {
-    stdoutWriter().post(text);
-    std::chrono::milliseconds waited{0};
-    while ((error = stdoutWriter().flush(lookPeriod)) == ETIMEDOUT) {
-      if (givesUp && givesUp()) return false;
-      if (!givesUp && (waited += lookPeriod) >= readerPatience) break;
-    }
-    if (error == EPIPE) std::raise(SIGPIPE);  // the writer's thread takes no signals
+  milliseconds waited{0};
+  while ((error = stdoutWriter().flush(lookPeriod)) == ETIMEDOUT) {
+    if (givesUp && givesUp()) return false;
+    if (!givesUp && !waits && (waited += lookPeriod) >= readerPatience) break;
   }
+  if (error == EPIPE) std::raise(SIGPIPE);  // the writer's thread takes no signals
   if (error == 0) return true;
   complain("cannot write the output: " +
            (error == ETIMEDOUT ? "nobody reads it" : std::generic_category().message(error)));

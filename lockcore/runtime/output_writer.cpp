@@ -1,5 +1,6 @@
 #include "output_writer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -11,6 +12,7 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <climits>
 
@@ -31,7 +33,7 @@ bool takesMore(int fd, int timeoutMillis) noexcept {
   return poll(&entry, 1, timeoutMillis) > 0;
 }
 
-/// 0 or an errno; `text` is what was not written.
+/// 0 or an errno; `text` becomes what was not written.
 int writeAll(int fd, std::string_view& text) noexcept {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
@@ -71,10 +73,15 @@ class OutputWriter::Queue : public std::enable_shared_from_this<Queue> {
     LogFormat format;
     std::uint64_t lostBefore;
   };
+  struct Batch {
+    std::string text;
+    std::vector<std::size_t> ends;  ///< of each entry in `text`
+  };
 
   void run();
-  [[nodiscard]] std::string textOfFirst() const;
-  void finishFirst(int error, bool begun);
+  [[nodiscard]] Batch firstBatch() const;
+  void finish(const Batch& batch, std::size_t written, int error);
+  void popFirst();
   void lose(std::uint64_t count, LogFormat format) noexcept;
   [[nodiscard]] bool startThread();
   void writeWithoutThread();
@@ -84,7 +91,7 @@ class OutputWriter::Queue : public std::enable_shared_from_this<Queue> {
   std::mutex mutex_;  ///< guards what follows; never held during a write by the thread
   std::condition_variable wake_;
   std::condition_variable written_;
-  std::deque<Entry> entries_{};  ///< the first one may be under way
+  std::deque<Entry> entries_{};  ///< the first ones may be under way
   std::size_t bytes_{0};         ///< of all entries
   std::uint64_t posted_{0};
   std::uint64_t done_{0};
@@ -132,68 +139,96 @@ void OutputWriter::Queue::run() {
       runs_ = false;
       return;
     }
-    const std::string text = textOfFirst();
-    std::string_view rest{text};
+    const Batch batch = firstBatch();
+    std::string_view rest{batch.text};
     lock.unlock();
     const int error = writeAll(fd_, rest);
     lock.lock();
-    finishFirst(error, rest.size() < text.size());
+    finish(batch, batch.text.size() - rest.size(), error);
     if (!entries_.empty() || lost_ == 0 || fails_) continue;
     entries_.push_back({{}, lostFormat_, std::exchange(lost_, 0)});  // the count is told without another line
     ++posted_;
   }
 }
 
-std::string OutputWriter::Queue::textOfFirst() const {
-  const Entry& first = entries_.front();
-  std::string text = cut_ ? "\n" : "";
-  if (first.lostBefore > 0) text += lossLine(first.lostBefore, first.format);
-  return text += first.text;
+/// A write for each line is slower than threads that log. What is larger than PIPE_BUF could mix with what other
+/// processes write to the same pipe.
+OutputWriter::Queue::Batch OutputWriter::Queue::firstBatch() const {
+  Batch batch{cut_ ? "\n" : "", {}};
+  for (const Entry& entry : entries_) {
+    const std::string loss = entry.lostBefore > 0 ? lossLine(entry.lostBefore, entry.format) : "";
+    if (!batch.ends.empty() && batch.text.size() + loss.size() + entry.text.size() > PIPE_BUF) break;
+    batch.text.append(loss).append(entry.text);
+    batch.ends.push_back(batch.text.size());
+  }
+  return batch;
 }
 
-void OutputWriter::Queue::finishFirst(int error, bool begun) {
-  const Entry first = std::move(entries_.front());
-  entries_.pop_front();
-  bytes_ -= first.text.size();
-  ++done_;
-  fails_ = error != 0;
-  cut_ = fails_ && (cut_ || begun);
-  if (fails_) {
-    const unsigned own = first.text.empty() ? 0 : 1;
-    error_ = error;
-    dropped_ += own;
-    if (entries_.empty()) {
-      lose(first.lostBefore + own, first.format);
+void OutputWriter::Queue::finish(const Batch& batch, std::size_t written, int error) {
+  std::size_t whole = cut_ ? 1 : 0;
+  std::uint64_t lost = 0;
+  LogFormat format{};
+  for (const std::size_t end : batch.ends) {
+    const Entry& first = entries_.front();
+    if (written >= end) {
+      whole = end;
     } else {
-      entries_.front().lostBefore += first.lostBefore + own;
+      const unsigned own = first.text.empty() ? 0 : 1;
+      dropped_ += own;
+      lost += first.lostBefore + own;
+      format = first.format;
     }
+    popFirst();
   }
+  if (written > 0) cut_ = written > whole;
+  fails_ = error != 0;
+  if (fails_) error_ = error == ETIMEDOUT ? EIO : error;  // ETIMEDOUT of flush() says that the write may still succeed
+  if (lost > 0 && entries_.empty()) lose(lost, format);
+  if (lost > 0 && !entries_.empty()) entries_.front().lostBefore += lost;
   written_.notify_all();
+}
+
+void OutputWriter::Queue::popFirst() {
+  bytes_ -= entries_.front().text.size();
+  entries_.pop_front();
+  ++done_;
 }
 
 /// A pipe that is writable takes PIPE_BUF bytes, unless another process has just filled it.
 void OutputWriter::Queue::writeWithoutThread() {
   while (!entries_.empty() && takesMore(fd_, 0)) {
-    const std::string text = textOfFirst();
-    std::string_view rest = std::string_view{text}.substr(0, PIPE_BUF);
+    const Batch batch = firstBatch();
+    std::string_view rest = std::string_view{batch.text}.substr(0, PIPE_BUF);
     const std::size_t size = rest.size();
     const int error = writeAll(fd_, rest);
-    finishFirst(error, rest.size() < size);
+    if (error != 0 || size == batch.text.size()) {
+      finish(batch, size - rest.size(), error);
+      continue;
+    }
+    Entry& first = entries_.front();  // the only one of a batch that is so long
+    bytes_ -= first.text.size();
+    first = {batch.text.substr(size), first.format, 0};
+    bytes_ += first.text.size();
+    cut_ = false;
   }
 }
 
 int OutputWriter::Queue::flush(std::optional<std::chrono::nanoseconds> atMost) {
   Guard lock{mutex_};
+  const Instant begun = readClock();
   const std::uint64_t until = posted_;
   const auto isDone = [&] { return done_ >= until; };
-  if (!runs_ && !isDone()) {
-    const auto time = std::chrono::ceil<std::chrono::milliseconds>(atMost.value_or(patienceAtExit)).count();
-    lock.unlock();
-    takesMore(fd_, static_cast<int>(time));
-    lock.lock();
+  const auto left = [&] { return atMost ? *atMost - elapsedForHolder(begun, readClock()) : patienceAtExit; };
+  while (!runs_) {
     writeWithoutThread();
-  } else if (atMost) {
-    written_.wait_for(lock, *atMost, isDone);
+    const auto millis = std::chrono::ceil<std::chrono::milliseconds>(left()).count();
+    if (isDone() || millis <= 0) break;
+    lock.unlock();
+    takesMore(fd_, static_cast<int>(millis));
+    lock.lock();
+  }
+  if (atMost) {
+    written_.wait_for(lock, left(), isDone);
   } else {
     written_.wait(lock, isDone);
   }
@@ -212,14 +247,26 @@ struct Writers {
   OutputWriter err{STDERR_FILENO};
 };
 
+constinit detail::PerProcess<Writers> perProcess;
+
+/// Waits a second at most in all calls together. A forked child has nothing of its parent's to write.
+void flushAtEnd() noexcept {
+  static std::chrono::nanoseconds left{OutputWriter::patienceAtExit};
+  Writers& here = perProcess.get();
+  for (OutputWriter* writer : {&here.err, &here.out}) {
+    const Instant begun = readClock();
+    writer->flush(left);
+    left = std::max(left - elapsedForHolder(begun, readClock()), std::chrono::nanoseconds{0});
+  }
+}
+
+/// After the destructors of static objects, which may log as well.
+__attribute__((destructor)) void flushAtLast() noexcept { flushAtEnd(); }
+
 Writers& writers() {
-  static detail::PerProcess<Writers> perProcess;
-  static const int registered = std::atexit([] {
-    Writers& here = perProcess.get();  // of a forked child: it has nothing of its parent's
-    here.err.flush(OutputWriter::patienceAtExit);
-    here.out.flush(OutputWriter::patienceAtExit);
-  });
-  static_cast<void>(registered);
+  static std::atomic<bool> registered{false};
+  // Before handlers that were registered earlier: such a handler may close stderr.
+  if (!registered.exchange(true)) std::atexit(flushAtEnd);
   return perProcess.get();
 }
 

@@ -24,8 +24,9 @@ class TENURE_API OutputWriter {
   /// Waits for nothing. What has not been written yet may still be.
   ~OutputWriter() = default;
 
-  /// Whole lines; each call is one write(2). Never waits: while more than `mostBytes` wait, or after a write has
-  /// failed, the text is dropped and counted. As soon as output works again, a line in `format` tells the count.
+  /// Whole lines; each write(2) has one or several whole texts. Never waits: while more than `mostBytes` wait, or after
+  /// a write has failed, the text is dropped and counted. As soon as output works again, a line in `format` tells the
+  /// count.
   void post(std::string text, LogFormat format = LogFormat::text);
 
   /// Waits until all that was posted before is written or has failed; without a bound, for as long as that takes. 0,
@@ -46,8 +47,8 @@ class TENURE_API OutputWriter {
   std::shared_ptr<Queue> queue_;
 };
 
-/// The writers of this process, for all threads. The end of the process (exit, but not _Exit) waits for
-/// `patienceAtExit` at most for what they still have.
+/// The writers of this process, for all threads. The end of the process (exit, but not _Exit or exec) waits for
+/// `patienceAtExit` at most for what both still have.
 [[nodiscard]] TENURE_API OutputWriter& stdoutWriter();
 [[nodiscard]] TENURE_API OutputWriter& stderrWriter();
 

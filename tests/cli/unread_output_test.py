@@ -571,6 +571,32 @@ class Readers(unittest.TestCase):
         self.assertIn(b"the job starts", text)
         self.assertIn(b"stopped", text)
 
+    def test_a_stdout_that_does_not_block_gets_everything(self):
+        """As a program that shares it may have set it."""
+        wanted = subprocess.run([PROGRAM, "run", "--help"], capture_output=True, timeout=PATIENCE_S).stdout
+        read, write = os.pipe()
+        self.assertLess(fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096), len(wanted))
+        os.set_blocking(write, False)
+        process = subprocess.Popen([PROGRAM, "run", "--help"], stdout=write)
+        os.close(write)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        with os.fdopen(read, "rb") as end:
+            self.assertEqual(end.read(), wanted)
+        self.assertEqual(process.wait(PATIENCE_S), 0)
+
+    def test_an_error_comes_before_the_answer_where_both_go_to_one_place(self):
+        words = [PROGRAM, "lock", "acquire", "k", "--path", self.folder / "locks.db", "--lease", "1h", "--wait", "0s", "--json"]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
+
+        def ask(_):
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE_S)
+            return [line.split(" ")[0].split(":")[0] for line in done.stdout.splitlines()]
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for lines in pool.map(ask, range(100)):
+                self.assertEqual(lines, ["tenure", '{"error"'])
+
     def test_a_closed_stdout_is_an_error_of_every_command_that_prints(self):
         config = self.folder / "group.yaml"
         config.write_text("group: g\nstore: { type: sqlite, path: ./leases.db }\n")

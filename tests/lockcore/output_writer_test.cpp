@@ -6,18 +6,23 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <regex>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <climits>
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/clock.hpp>
 
 #include "lockcore/child_process.hpp"
+#include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "support/eventually.hpp"
+#include "support/temp_dir.hpp"
 
 namespace tenure::test {
 namespace {
@@ -66,9 +71,10 @@ class Pipe {
 };
 
 std::uint64_t lostIn(const std::string& text) {
-  static const std::regex line{R"((\d+) lines were lost here: stderr took no more\n)"};
+  const std::string words = " lines were lost here: stderr took no more\n";
   std::uint64_t sum = 0;
-  for (std::sregex_iterator at{text.begin(), text.end(), line}, end; at != end; ++at) sum += std::stoull((*at)[1]);
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
+    sum += std::stoull(text.substr(text.rfind(' ', at - 1) + 1));
   return sum;
 }
 
@@ -90,6 +96,59 @@ TEST(OutputWriter, writesInOrder) {
   EXPECT_EQ(writer.flush(patience), 0);
   EXPECT_EQ(pipe.read(), wanted);
   EXPECT_EQ(writer.dropped(), 0U);
+}
+
+/// A write for each line would be slower than threads that log, so lines would be dropped although all is read.
+TEST(OutputWriter, linesThatWaitAreWrittenTogetherAndWhole) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_DIRECT), 0);  // a read returns what one write wrote
+  const UniqueFd packets{ends[0]};
+  const UniqueFd end{ends[1]};
+  OutputWriter writer{end.get()};
+  constexpr std::size_t lines = 2'000;
+  const std::string line = std::string(99, 'x') + '\n';
+  for (std::size_t i = 0; i < lines; ++i) writer.post(line);  // the pipe has room for 16 writes
+  std::size_t got = 0;
+  std::size_t writes = 0;
+  for (std::array<char, std::size_t{2} * PIPE_BUF> room{}; got < lines * line.size(); ++writes) {
+    const ssize_t size = read(packets.get(), room.data(), room.size());
+    ASSERT_GT(size, 0);
+    EXPECT_LE(size, PIPE_BUF);
+    EXPECT_EQ(static_cast<std::size_t>(size) % line.size(), 0U);
+    got += static_cast<std::size_t>(size);
+  }
+  EXPECT_LT(writes, lines / 20);
+  EXPECT_EQ(writer.dropped(), 0U);
+}
+
+TEST(OutputWriter, linesThatAFileTookBeforeItWasFullAreNotCountedAndTheOneThatWasCutIsEnded) {
+  const TempDir directory;
+  const UniqueFd file{openToWrite(directory.file("log"), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+  Pipe pipe;
+  pipe.fill();
+  const UniqueFd target{fcntl(pipe.end(), F_DUPFD_CLOEXEC, 3)};
+  OutputWriter writer{target.get()};
+  writer.post("first\n");
+  ASSERT_EQ(writer.flush(milliseconds{1}), ETIMEDOUT);  // the thread waits for room
+  for (int i = 0; i < 5; ++i) writer.post("line " + std::to_string(i) + '\n');
+  ASSERT_EQ(dup3(file.get(), target.get(), O_CLOEXEC), target.get());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{17, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const bool first = pipe.says("first\n");
+  const int error = writer.flush(patience);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_TRUE(first);
+  EXPECT_EQ(error, EFBIG);
+  EXPECT_EQ(writer.dropped(), 3U);
+  writer.post("again\n");
+  EXPECT_EQ(writer.flush(patience), 0);
+  std::ifstream log{directory.file("log")};
+  const std::string all{std::istreambuf_iterator<char>{log}, {}};
+  EXPECT_TRUE(all.starts_with("line 0\nline 1\nlin\n")) << all;
+  EXPECT_EQ(lostIn(all), 3U) << all;
+  EXPECT_TRUE(all.ends_with("\nagain\n")) << all;
 }
 
 TEST(OutputWriter, aPipeThatNobodyReadsDelaysNobodyAndTheCountOfWhatWasDroppedIsToldWithoutAnotherLine) {
@@ -189,6 +248,8 @@ TEST(OutputWriter, aDescriptorThatDoesNotWaitIsWaitedFor) {
   EXPECT_EQ(writer.dropped(), 0U);
 }
 
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer lets no child of a process with threads start one
+
 /// The reason for a failure is often that no thread and no process is allowed.
 TEST(OutputWriter, whereNoThreadIsAllowedTheCallerWritesWhatHasRoom) {
   Pipe pipe;
@@ -199,14 +260,15 @@ TEST(OutputWriter, whereNoThreadIsAllowedTheCallerWritesWhatHasRoom) {
     if (setrlimit(RLIMIT_NPROC, &none) != 0) return 1;
     if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) return 2;  // no limit holds for root
     OutputWriter writer{pipe.end()};
-    writer.post("no more threads\n");
+    writer.post("no more threads\n" + std::string(3 * PIPE_BUF, 'x') + '\n');
+    writer.post("whole lines\n");
     if (writer.flush(milliseconds{0}) != 0) return 3;
     OutputWriter stuck{full.end()};
     stuck.post("no room\n");
     return stuck.flush(milliseconds{1}) == ETIMEDOUT ? 0 : 4;
   });
   EXPECT_EQ(code, 0);
-  EXPECT_EQ(pipe.read(), "no more threads\n");
+  EXPECT_EQ(pipe.read(), "no more threads\n" + std::string(3 * PIPE_BUF, 'x') + "\nwhole lines\n");
 }
 
 /// The child has neither the thread nor the lines of its parent, and must not wait for either at its end.
@@ -246,6 +308,22 @@ TEST(StderrWriter, exitWaitsForWhatWasLoggedButNotForEver) {
     EXPECT_LT(elapsedForHolder(begun, readClock()), patience);
   }
 }
+
+/// As the destructors of static objects that were made before the first line.
+TEST(StderrWriter, exitWaitsForWhatIsLoggedInHandlersThatRunLate) {
+  Pipe pipe;
+  const int code = inChild([&] {
+    dup2(pipe.end(), STDERR_FILENO);
+    std::atexit([] { Logger::toStderr().log(LogLevel::info, "last words"); });
+    Logger::toStderr().log(LogLevel::info, "first words");
+    std::exit(7);  // NOLINT(concurrency-mt-unsafe): of the child, whose only other thread is the writer's
+    return 0;
+  });
+  EXPECT_EQ(code, 7);
+  EXPECT_TRUE(std::regex_match(pipe.read(), std::regex{".*first words\n.*last words\n"})) << pipe.read();
+}
+
+#endif
 
 }  // namespace
 }  // namespace tenure::test
