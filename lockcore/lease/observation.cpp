@@ -21,11 +21,16 @@ bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
          released == record.released && token == record.token && leaseDuration == record.leaseDuration;
 }
 
+bool Observation::Sighting::renewedBy(const LeaseRecord& record) const noexcept {
+  return token == record.token && holder == record.holder && !record.released && !(version == record.version);
+}
+
 bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
   const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
   const bool news = !known_ || !same;
   if (news) {
     if (record) noteLoss(now, *record);
+    renewed_ = record && record_ && record_->renewedBy(*record);
     firstSeen_ = now;
     vanishedLease_ = leaseToWaitOut(record);
     afterAnother_ = record && record->vanished && record_ && record_->keptAtRelease;
@@ -40,17 +45,19 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
 }
 
 /// The store has gone back behind a term that held the lease when it was seen last. That term may still run, and it may
-/// be an operator's pause; only this candidate's memory knows of it. If its record was seen to change at least every
-/// half lease, the term may have been renewed since, and all of its lease is ahead. If not, nobody renews it (a pause),
-/// and it ends when it was to end. A later term shows that somebody was free to begin one.
+/// be an operator's pause; only this candidate's memory knows of it. It may have been renewed since, and then all of
+/// its lease is ahead. Only a term of which no renewal was ever seen, in half of its lease, is taken for one that
+/// nobody renews (a pause): it ends when it was to end. A later term shows that somebody was free to begin one.
 void Observation::noteLoss(const Instant& now, const LeaseRecord& record) {
   if (lost_ && record.token > lost_->token) lost_.reset();
   const bool held = record_ && !record_->released && !record_->vanished && !written_;
   // A record without a token is that of another client, which counts nothing.
   if (!held || record.token.isNone() || record.token >= record_->token) return;
-  const bool renewed = elapsedForChallenger(firstSeen_, confirmedAt_) * 2 < record_->leaseDuration;
-  lost_ = std::make_shared<const LostTerm>(
-      LostTerm{record_->holder, record_->token, renewed ? now : firstSeen_, record_->leaseDuration});
+  const bool renewed = renewed_ || elapsedForChallenger(firstSeen_, confirmedAt_) * 2 < record_->leaseDuration;
+  const LostTerm lost{record_->holder, record_->token, renewed ? now : firstSeen_, record_->leaseDuration};
+  // The next failover may lose a short term that began while a longer one was waited out.
+  const auto left = [&](const LostTerm& term) { return term.lease - elapsedForChallenger(term.from, now); };
+  if (!lost_ || left(lost) > left(*lost_)) lost_ = std::make_shared<const LostTerm>(lost);
 }
 
 /// A record that vanishes (TTL, an operator, a restored table) says nothing about its holder, nor about a process that
@@ -82,6 +89,7 @@ void Observation::adopt(const LeaseSighting& sighting) {
   newestToken_ = std::max({newestToken_, sighting.tokenFloor, record_ ? record_->token : FencingToken{}});
   firstSeen_ = sighting.since;
   confirmedAt_ = sighting.since;
+  renewed_ = false;
   lost_ = sighting.lost;
   known_ = true;
 }

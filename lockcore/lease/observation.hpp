@@ -94,6 +94,8 @@ class Observation {
     /// Compares everything by which a holder could show that it lives. A record that differs in it starts the wait
     /// again.
     [[nodiscard]] bool shows(const LeaseRecord& record) const noexcept;
+    /// The term of this state goes on in `record`, by another write.
+    [[nodiscard]] bool renewedBy(const LeaseRecord& record) const noexcept;
   };
 
   bool known_{false};
@@ -104,6 +106,7 @@ class Observation {
   FencingToken newestToken_{};                  ///< the highest in any record that was seen
   Instant firstSeen_{};                         ///< time after the first reply that showed this state was received
   Instant confirmedAt_{};                       ///< when it was shown last
+  bool renewed_{false};                         ///< its term was seen before, by another write
   std::shared_ptr<const LostTerm> lost_{};
   Instant leftFrom_{};  ///< anchor of the last term that this candidate lost
   std::chrono::nanoseconds leftFor_{0};

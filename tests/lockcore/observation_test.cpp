@@ -377,6 +377,38 @@ TEST_F(ObservationTest, aLostTermThatMayHaveBeenRenewedHasAllOfItsLeaseAhead) {
   EXPECT_EQ(untilFree(5ms), 50s + 5ms);
 }
 
+/// Half a lease without a renewal is no proof: the next one may have come just before the loss.
+TEST_F(ObservationTest, aLostTermThatWasRenewedBeforeHasAllOfItsLeaseAheadHoweverLongItWasSilent) {
+  see(othersRecord("v1", 9, 60s));
+  pass(5s);
+  see(othersRecord("v2", 9, 60s));
+  pass(40s);
+  see(othersRecord("v2", 9, 60s));
+  see(inherited(othersRecord("before", 8, 10s), "4/2"));
+  EXPECT_EQ(untilFree(), 60s);
+}
+
+TEST_F(ObservationTest, aPromotionThatKeepsAPauseDoesNotRenewIt) {
+  see(othersRecord("pause", 9, 60min));
+  pass(5min);
+  see(inherited(othersRecord("pause", 9, 60min), "4/2"));
+  pass(40min);
+  see(inherited(othersRecord("pause", 9, 60min), "4/2"));
+  see(inherited(releasedRecord("before", 8), "4/3"));
+  EXPECT_EQ(untilFree(), 20min);
+}
+
+TEST_F(ObservationTest, aSecondLossDoesNotHideTheFirst) {
+  see(othersRecord("pause", 9, 60min));
+  see(inherited(othersRecord("v8", 8, 10s), "4/2"));
+  EXPECT_EQ(untilFree(), 60min);
+  pass(1s);
+  see(inherited(releasedRecord("v7", 7), "4/3"));
+  ASSERT_TRUE(observation.lost());
+  EXPECT_EQ(observation.lost()->token, FencingToken{9});
+  EXPECT_EQ(untilFree(), 60min - 1s);
+}
+
 TEST_F(ObservationTest, anOlderCopyThatWasPutBackLosesATermToo) {
   see(othersRecord("v1", 9, 60s));
   see(releasedRecord("v0", 3));
