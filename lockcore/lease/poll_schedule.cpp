@@ -20,9 +20,11 @@ constexpr int damping = 16;
 constexpr int lateForNewRhythm = 3;
 /// After this many heartbeats in a row that came as expected, one extra read checks whether there are more in between.
 constexpr int seenForExtraRead = 8;
-/// After this many hints in a row without news, this part of a period lies between two reads for hints.
+/// After this many hints in a row without news, this part of a period lies between two reads for hints. Where many
+/// leases share a file, most hints are about others, and a hand-over must not wait for long behind them.
 constexpr int idleHintsAtOnce = 8;
 constexpr int idleHintsOfPeriod = 32;
+constexpr std::chrono::milliseconds longestHintWait{25};
 
 }  // namespace
 
@@ -46,7 +48,7 @@ nanoseconds PollSchedule::untilDue(const Instant& now) const noexcept { return d
 
 nanoseconds PollSchedule::untilHinted(const Instant& now) const noexcept {
   if (idleHints_ < idleHintsAtOnce) return nanoseconds{0};
-  return part(period_, idleHintsOfPeriod) - elapsedForHolder(lastHint_, now);
+  return std::min<nanoseconds>(part(period_, idleHintsOfPeriod), longestHintWait) - elapsedForHolder(lastHint_, now);
 }
 
 void PollSchedule::tookHint(const Instant& now) noexcept {
