@@ -211,6 +211,20 @@ TEST_F(LostWrites, aProcessDoesNotRepeatWhatItHasBegunBeforeTheRecordWasDeleted)
   ASSERT_TRUE(stage_.until([&] { return begun() == ranTwo; }));
 }
 
+/// What a process has noted again counts as the record's own: it does not come back once an operator has forgotten it.
+TEST_F(LostWrites, aPeriodThatAnOperatorForgetsIsRunAgainByTheProcessThatHasNotedItAgain) {
+  const auto a = copy("a");
+  runTwoAndLoseOne();
+  promote();
+  settleDown(a);
+  ASSERT_EQ(begun(), ranTwo);
+  auto document = jobsIn(stage_.stored()->data).value();
+  ASSERT_EQ(document.jobs["job"].forget(instant("2026-03-01T12:01Z"), FencingToken{}), Forgotten::done);
+  stage_.put(withJobs(stage_.stored()->data, document).value());
+  ASSERT_TRUE(stage_.until([&] { return begun().size() == 3; }));
+  EXPECT_EQ(begun().back(), "2026-03-01T12:01Z");
+}
+
 TEST_F(LostWrites, aLedgerOfAnEarlierReleaseIsJudgedByTheRecord) {
   JobsDocument document;
   ASSERT_TRUE(document.jobs["job"].begin({instant("2026-03-01T11:59Z")},

@@ -106,7 +106,7 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 ///
 /// The periods that were begun are in the lease's record, and outlive the term. What the policies promise depends on
 /// that: whoever deletes the record, or takes the lease with a library that erases its data (AWS's Java client), makes
-/// every period one that was not begun.
+/// every period one that was not begun, except those that the next leader's own last term has begun or found begun.
 ///
 /// The record has the ledgers of mostJobs jobs at most, whoever ran them: also of those that nobody runs any more.
 ///
