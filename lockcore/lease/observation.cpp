@@ -49,10 +49,14 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
 /// its lease is ahead. Only a term of which no renewal was ever seen, in half of its lease, is taken for one that
 /// nobody renews (a pause): it ends when it was to end. A later term shows that somebody was free to begin one.
 void Observation::noteLoss(const Instant& now, const LeaseRecord& record) {
-  if (lost_ && record.token > lost_->token) lost_.reset();
+  const bool goesOn = record_ && record_->version.history() == record.version.history();
+  // A later term, or what the holder of this one has written since.
+  if (lost_ && (record.token > lost_->token || (record.token == lost_->token && goesOn))) lost_.reset();
   const bool held = record_ && !record_->released && !record_->vanished && !written_;
   // A record without a token is that of another client, which counts nothing.
-  if (!held || record.token.isNone() || record.token >= record_->token) return;
+  if (!held || record.token.isNone() || record.token > record_->token) return;
+  // Of a term that the store has kept, the renewal that made its lease longer may be lost.
+  if (record.token == record_->token && (goesOn || record.leaseDuration >= record_->leaseDuration)) return;
   const bool renewed = renewed_ || elapsedForChallenger(firstSeen_, confirmedAt_) * 2 < record_->leaseDuration;
   const LostTerm lost{record_->holder, record_->token, renewed ? now : firstSeen_, record_->leaseDuration};
   // The next failover may lose a short term that began while a longer one was waited out.

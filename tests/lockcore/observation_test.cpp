@@ -398,6 +398,22 @@ TEST_F(ObservationTest, aPromotionThatKeepsAPauseDoesNotRenewIt) {
   EXPECT_EQ(untilFree(), 20min);
 }
 
+TEST_F(ObservationTest, aLostRenewalThatMadeTheLeaseLongerIsWaitedOut) {
+  see(othersRecord("v1", 9, 10s));
+  see(othersRecord("v2", 9, 60s));
+  see(inherited(othersRecord("v1", 9, 10s), "4/2"));
+  EXPECT_EQ(untilFree(), 60s);
+  see(inherited(releasedRecord("v3", 9), "4/2"));
+  EXPECT_FALSE(observation.lost()) << "its holder has ended it";
+}
+
+TEST_F(ObservationTest, aLeaseThatItsHolderMakesShorterIsNoLoss) {
+  see(othersRecord("v1", 9, 60s));
+  see(othersRecord("v2", 9, 10s));
+  EXPECT_FALSE(observation.lost());
+  EXPECT_EQ(untilFree(), 10s);
+}
+
 TEST_F(ObservationTest, aSecondLossDoesNotHideTheFirst) {
   see(othersRecord("pause", 9, 60min));
   see(inherited(othersRecord("v8", 8, 10s), "4/2"));
