@@ -4,6 +4,8 @@
 #include <string_view>
 #include <sys/wait.h>
 
+#include "process.hpp"
+
 namespace tenure::cli {
 namespace {
 
@@ -24,9 +26,7 @@ Numbers numbersOf(const char* process) noexcept {
   const char* at = std::strstr(status, key.data());
   Numbers out;
   for (at = at != nullptr ? at + key.size() : ""; *at == '\t' && out.count < out.all.size(); ++out.count) {
-    pid_t number = 0;
-    for (++at; *at >= '0' && *at <= '9'; ++at) number = number * 10 + (*at - '0');
-    out.all[out.count] = number;
+    out.all[out.count] = detail::takeNumber(++at);
   }
   return out;
 }
@@ -42,11 +42,9 @@ pid_t ownNumberOf(pid_t shown) noexcept {
 }
 
 bool procIsOurs() noexcept {
-  char text[16];
-  const ssize_t length = readlink("/proc/self", text, sizeof text);
-  pid_t shown = 0;
-  for (ssize_t i = 0; i < length; ++i) shown = shown * 10 + (text[i] - '0');
-  return shown == getpid();
+  char text[16]{};
+  const char* shown = text;
+  return readlink("/proc/self", text, sizeof text - 1) > 0 && detail::takeNumber(shown) == getpid();
 }
 
 pid_t parentOf(pid_t process) noexcept {
@@ -57,10 +55,16 @@ pid_t parentOf(pid_t process) noexcept {
   const ssize_t got = file ? read(file.get(), stat, sizeof stat - 1) : 0;
   if (got <= 0) return 0;
   stat[got] = '\0';
-  const char* name = std::strrchr(stat, ')');  // the command's name is in parentheses and may contain anything
-  char state = '?';
-  pid_t parent = 0;
-  return name != nullptr && std::sscanf(name + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+  const char* at = std::strrchr(stat, ')');  // the command's name is in parentheses and may contain anything
+  if (at == nullptr || std::strlen(at) < 5) return 0;
+  at += 4;  // ") S 123": a letter for the state, then the parent
+  return detail::takeNumber(at);
+}
+
+bool signalDescendant(pid_t process, pid_t parent, pid_t ancestor, int signal) noexcept {
+  const UniqueFd held = tryOpenPidfd(process);
+  const pid_t present = held ? parentOf(process) : 0;
+  return present != 0 && (present == parent || present == ancestor) && signalProcess(held.get(), signal);
 }
 
 bool isChild(pid_t process) noexcept {

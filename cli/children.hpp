@@ -27,6 +27,10 @@ namespace tenure::cli {
 /// The parent of a process, as /proc shows it; 0: there is no such process.
 [[nodiscard]] pid_t parentOf(pid_t process) noexcept;
 
+/// Signals what eachDescendant has found. It is looked at again once a descriptor holds it, because its number may have
+/// been given to a stranger: its parent must be the same, or `ancestor`.
+[[nodiscard]] bool signalDescendant(pid_t process, pid_t parent, pid_t ancestor, int signal) noexcept;
+
 /// Whether the process is a child of the calling thread, running or a zombie.
 [[nodiscard]] bool isChild(pid_t process) noexcept;
 
@@ -34,6 +38,13 @@ namespace tenure::cli {
 [[nodiscard]] pid_t highestProcess() noexcept;
 
 namespace detail {
+
+/// The number at `text`, which moves behind it; 0: there is none.
+inline pid_t takeNumber(const char*& text) noexcept {
+  pid_t number = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) number = number * 10 + (*text - '0');
+  return number;
+}
 
 /// Calls `found` with each number in a file of /proc. False: it could not be read to its end.
 template <class Found>
@@ -73,10 +84,8 @@ void eachThreadOf(pid_t process, Found&& found) noexcept {
       const char* entry = chunk + at;
       std::uint16_t length = 0;
       std::memcpy(&length, entry + offsetof(dirent64, d_reclen), sizeof length);
-      pid_t thread = 0;
-      for (const char* digit = entry + offsetof(dirent64, d_name); *digit >= '0' && *digit <= '9'; ++digit) {
-        thread = thread * 10 + (*digit - '0');
-      }
+      const char* name = entry + offsetof(dirent64, d_name);
+      const pid_t thread = takeNumber(name);
       if (thread != 0) found(thread);
       at += length;
     }

@@ -17,6 +17,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "children.hpp"
 #include "guard_channel.hpp"
 #include "guard_protocol.hpp"
 #include "job_deadline.hpp"
@@ -72,6 +73,7 @@ class Guard {
   void act();
   void terminate(const Instant& now);
   void kill();
+  void killUnderSupervisor() const;
   [[nodiscard]] int endings() const { return isReaped() ? job_->reaper.get() : job_->processes.descriptor(); }
   [[nodiscard]] bool isReaped() const { return !hasEnded(job_->reaper.get()); }
   [[nodiscard]] bool isJobOver();
@@ -80,6 +82,7 @@ class Guard {
   [[nodiscard]] nanoseconds untilKill(const Instant& now, const TermState& term) const;
   UniqueFd control_;
   UniqueFd supervisor_;
+  const pid_t supervisorId_{getppid()};
   GuardChannel channel_;
   WakeTimer timer_;
   std::optional<WatchedJob> job_;
@@ -149,7 +152,7 @@ void Guard::act() {
   }
   const Instant now = readClock();  // each look for the job's processes has taken time
   if (!job_->killed) return timer_.arm(earlier(untilTerminate(now, term), untilKill(now, term)));
-  timer_.arm(supervisorGone_ ? std::optional{job_->killAgain} : std::nullopt);
+  timer_.arm(supervisorGone_ || !isReaped() ? std::optional{job_->killAgain} : std::nullopt);
   job_->killAgain = std::min(job_->killAgain * 2, killAgainAtMost);
 }
 
@@ -194,7 +197,18 @@ void Guard::kill() {
   if (!std::exchange(job_->killed, true)) static_cast<void>(channel_.claimTermination());
   // The group at once: the reaper may be slower on a busy machine, because it may not have the real-time class.
   signalGroup({job_->leader.get(), job_->processes.group().id}, SIGKILL);
-  if (!commandReaper(job_->reaper.get(), killCommand())) job_->processes.kill();
+  if (commandReaper(job_->reaper.get(), killCommand())) return;
+  killUnderSupervisor();
+  job_->processes.kill();
+}
+
+/// The kernel has given what a killed reaper had to the supervisor, which may be frozen. The rest of its children has
+/// no work after this term either, except for this process.
+void Guard::killUnderSupervisor() const {
+  eachDescendant(supervisorId_, [this](pid_t process, pid_t parent) {
+    if (process == getpid() || hasEnded(supervisor_.get())) return;  // then its number may be a stranger's
+    static_cast<void>(signalDescendant(process, parent, supervisorId_, SIGKILL));
+  });
 }
 
 void detach(const GuardDescriptors& descriptors) {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 #include "adopted.hpp"
@@ -20,6 +21,8 @@ constexpr std::chrono::seconds replacementWindow{10};
 
 GuardKeeper::GuardKeeper(const GuardChannel& channel, std::string program)
     : channel_{channel}, program_{std::move(program)}, self_{openPidfd(getpid())} {
+  if (access(program_.c_str(), X_OK) != 0)
+    throwErrno("the guard cannot be started from " + program_ + "; is /proc mounted?");
   start();
 }
 

@@ -65,6 +65,7 @@ class Reaper {
   [[nodiscard]] bool collect() noexcept;
   void take(const siginfo_t& change) noexcept;
   void act() noexcept;
+  void claimTermination() const noexcept;
   void wait() noexcept;
   void terminate() noexcept;
   void kill() noexcept;
@@ -137,7 +138,7 @@ void Reaper::take(const siginfo_t& change) noexcept {
 
 void Reaper::act() noexcept {
   if (const auto left = untilDeadline(); left && left->count() <= 0 && !killing_) {
-    if (task_.term != nullptr) static_cast<void>(task_.term->claimTermination());
+    claimTermination();
     kill();
   }
   if (killing_) return killAll();
@@ -145,11 +146,16 @@ void Reaper::act() noexcept {
   eachChild([this](pid_t process) { tell(process, self_); });
 }
 
-/// The supervisor and the guard judge the time of a job as long as the supervisor is there.
+/// Supervisor and guard judge this too, but both may be stopped, and a supervisor that is stopped replaces no guard.
 std::optional<nanoseconds> Reaper::untilDeadline() const noexcept {
-  if (task_.term == nullptr || (task_.isJob && !parentEnded_)) return std::nullopt;
+  if (task_.term == nullptr) return std::nullopt;
   return untilKill(readClock(), task_.term->term(), parentEnded_ ? terminatedAt_ : std::nullopt,
                    task_.term->drainTimeout());
+}
+
+/// So that the supervisor does not take this for an end of the job by itself. A hook's end says nothing about the job.
+void Reaper::claimTermination() const noexcept {
+  if (task_.isJob && task_.term != nullptr) static_cast<void>(task_.term->claimTermination());
 }
 
 void Reaper::wait() noexcept {
@@ -167,7 +173,7 @@ void Reaper::wait() noexcept {
   const int signal = sigtimedwait(&signals, nullptr, &bound);
   if (signal == parentEnded()) {
     parentEnded_ = true;
-    if (task_.term != nullptr) static_cast<void>(task_.term->claimTermination());
+    claimTermination();
     if (untilDeadline().value_or(nanoseconds{1}).count() > 0) terminate();
   } else if (signal == terminateCommand()) {
     terminate();
@@ -204,14 +210,9 @@ void Reaper::killAll() noexcept {
   });
 }
 
-/// The number of a child is its own until this process has waited for it. Another descendant is looked at again once it
-/// is held by a descriptor, because its number may have been given to a stranger.
+/// The number of a child is its own until this process has waited for it.
 bool Reaper::send(pid_t process, pid_t parent, int signal) const noexcept {
-  if (parent == self_) return ::kill(process, signal) == 0;
-  const UniqueFd held = tryOpenPidfd(process);
-  if (!held) return false;
-  const pid_t present = parentOf(process);
-  return (present == parent || present == self_) && signalProcess(held.get(), signal);
+  return parent == self_ ? ::kill(process, signal) == 0 : signalDescendant(process, parent, self_, signal);
 }
 
 void Reaper::news() const noexcept {

@@ -51,9 +51,8 @@ void becomeReaper(pid_t parent) noexcept;
 ///
 /// - Told to terminate: SIGTERM and SIGCONT to the job's group, and to each other descendant once.
 /// - Told to kill: SIGKILL to all, again until nothing is left.
-/// - The process that started it ended: as told to terminate; SIGKILL when the drain timeout or the validity of the
-/// lease
-///   is over.
+/// - The process that started it ended: as told to terminate; SIGKILL when the drain timeout is over.
+/// - The validity of the lease is over: SIGKILL, whoever else is there.
 ///
 /// For a process that was forked from one with threads and executes nothing: it allocates nothing and takes no lock. It
 /// cannot be the guard: it is the job's parent, so it must be forked from the supervisor for the job to inherit

@@ -280,6 +280,39 @@ TEST_F(EscapeTest, EndsWhenSupervisorAndGuardAreKilledAtOnce) {
   });
 }
 
+/// Nothing is left that judges the time of the job but its reaper: a frozen supervisor replaces no guard.
+TEST_F(EscapeTest, EndsWithTheTermOfAFrozenSupervisorWhoseGuardWasKilled) {
+  repeat(20, [this] {
+    expectNoneBesideTheStandby("double-fork", [this](const Subprocess& alice) {
+      ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+      killChild(alice, "tenure-guard");
+    });
+  });
+}
+
+TEST_F(EscapeTest, EndsWithTheTermWhenSupervisorAndGuardAreFrozen) {
+  repeat(20, [this] {
+    expectNoneBesideTheStandby("closed", [this](const Subprocess& alice) {
+      const pid_t guard = childOf(alice.id(), "tenure-guard");
+      kill(guard, SIGSTOP);
+      ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+    });
+  });
+}
+
+/// What the reaper had falls to a supervisor that cannot act.
+TEST_F(EscapeTest, EndsWithTheTermOfAFrozenSupervisorWhoseReaperWasKilled) {
+  for (const std::string kind : {"thread", "undumpable", "clear", "chain"}) {
+    repeat(20, [&] {
+      expectNoneBesideTheStandby(kind, [this](const Subprocess& alice) {
+        const pid_t reaper = childOf(alice.id(), "tenure-reaper");
+        ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+        kill(reaper, SIGKILL);
+      });
+    });
+  }
+}
+
 TEST_F(EscapeTest, FallsToTheSupervisorWhenTheReaperIsKilled) {
   for (const std::string kind : {"double-fork", "chain", "thread", "undumpable"}) {
     repeat(20, [&] {
