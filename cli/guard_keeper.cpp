@@ -21,8 +21,7 @@ constexpr std::chrono::seconds replacementWindow{10};
 
 GuardKeeper::GuardKeeper(const GuardChannel& channel, std::string program)
     : channel_{channel}, program_{std::move(program)}, self_{openPidfd(getpid())} {
-  if (access(program_.c_str(), X_OK) != 0)
-    throwErrno("the guard cannot be started from " + program_ + "; is /proc mounted?");
+  if (access(program_.c_str(), X_OK) != 0) throwErrno("the guard cannot be started (is /proc mounted?): " + program_);
   start();
 }
 

@@ -92,7 +92,7 @@ Job Job::start(const JobSpec& spec, const SignalState& signals, const JobTerm& t
   try {
     job.reaperFd_ = openPidfd(child);
     job.awaitLeader();
-    job.pidfd_ = openPidfd(job.id_);
+    job.holdLeader();
   } catch (...) {
     ::kill(child, SIGKILL);  // the job ends at its barrier, which nobody opens
     reapOwnChild(child);
@@ -109,6 +109,14 @@ void Job::awaitLeader() {
   if (id_ > 0) return;
   errno = id_ < 0 ? -id_ : ESRCH;
   throwErrno("starting the job's process" + (limitBehind(errno).empty() ? "" : ": " + limitBehind(errno)));
+}
+
+/// Its number is its own until the reaper has waited for it, and the reaper notes its end before that.
+void Job::holdLeader() {
+  pidfd_ = tryOpenPidfd(id_);
+  if (!status() && pidfd_) return;
+  if (status()) errno = ESRCH;
+  throwErrno(status() ? "the job's process was killed before it began" : "pidfd of the job's process");
 }
 
 Job::~Job() {

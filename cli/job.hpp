@@ -98,6 +98,7 @@ class Job {
 
   Job();
   void awaitLeader();
+  void holdLeader();
   void wakeReaper() const noexcept;
   void signalAdopted(int signal);
   void collectAdopted();
