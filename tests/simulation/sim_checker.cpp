@@ -106,7 +106,12 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   }
   if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
   for (const SimLife* other : all) {
-    if (other == &writer || other->published.token <= std::max(overwritten_, unprotected_)) continue;
+    // Nobody knows how long to wait for a lost term, except who was shown it, and no later one, before this was sent.
+    // What a resource has told is no sighting of the holder, and of a term that was kept a longer lease may be lost.
+    const FencingToken token = other->published.token;
+    const bool knew = token > kept_ && write->floor == token && writer.highestShown == token && writer.toldOf != token;
+    const FencingToken excused = knew ? overwritten_ : std::max(overwritten_, unprotected_);
+    if (other == &writer || other->published.token <= excused) continue;
     if (misled && other->published.token <= erased_) continue;
     if (!other->published.validAt(other->clock.at(now_))) continue;
     violation(writer, "takeover",

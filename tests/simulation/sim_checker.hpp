@@ -60,7 +60,7 @@ class SimChecker {
   void promoted();
   /// A promoted standby does not have the last commits. The terms up to now may have lost their record, and are told
   /// so. `unprotected`: the lease that challengers wait for now is shorter than one that was lost.
-  void setBack(bool unprotected, const Lives& all);
+  void setBack(bool unprotected, FencingToken kept, const Lives& all);
   /// A primary that lives on beside the promoted one has applied a write.
   void appliedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token);
   /// Clocks are more wrong than the guard covers: only fencing has to hold.
@@ -96,6 +96,7 @@ class SimChecker {
   FencingToken overwritten_{};
   FencingToken block_{};        ///< the highest block of tokens that may have begun
   FencingToken setBack_{};      ///< up to this token, a promotion may have lost a term or its release
+  FencingToken kept_{};         ///< the highest that a promotion that lost commits has kept
   FencingToken unprotected_{};  ///< up to this token, nobody knows how long to wait for a term
   TrueTime erasedUntil_{-1};
   TrueTime lawlessUntil_{0};

@@ -26,7 +26,9 @@ void SimWorld::promoteStandby(std::size_t lag) {
   if (forks) beginFork();
   if (promotion->lost == 0) return;
   report_.points.hit(SimPoint::commitsLost);
-  if (losesTerms(*promotion)) checker_.setBack(promotion->longest > promotion->waited, lives());
+  const auto told = truth_->told();
+  const FencingToken kept = told ? told->token : FencingToken{};
+  if (losesTerms(*promotion)) checker_.setBack(promotion->longest > promotion->waited, kept, lives());
   // A candidacy that saw a record removed may be answered as if it were there, and the other way round.
   if (!truth_->told()) checker_.removed(12 * longest_);
 }
@@ -65,7 +67,7 @@ void SimWorld::endFork(bool over) {
   noteWorld("THE OLD PRIMARY IS GONE");
   forked_ = false;
   old_.reset();
-  checker_.setBack(true, lives());
+  checker_.setBack(true, maxFencingToken, lives());
   for (auto& process : processes_) process->atOld = false;
 }
 
@@ -85,7 +87,8 @@ void SimChecker::promoted() {
   block_ = FencingToken{((std::max(highestApplied_, block_).value() >> bits) + 1) << bits};
 }
 
-void SimChecker::setBack(bool unprotected, const Lives& all) {
+void SimChecker::setBack(bool unprotected, FencingToken kept, const Lives& all) {
+  kept_ = std::max(kept_, kept);
   setBack_ = std::max(setBack_, highestApplied_);
   if (unprotected) unprotected_ = setBack_;
   for (const SimLife* life : all) {
