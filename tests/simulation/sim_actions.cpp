@@ -245,7 +245,9 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
   const auto show = [&](const std::optional<LeaseRecord>& record) {
     life.unreadable = false;
     if (record && record->holder == life.name) life.shownOwn = true;
-    if (life.lock) life.lock->shownFree = record && record->released && !record->inherited;
+    // A token that has fallen is that of an older state: the term that was shown before it is waited out.
+    const bool fell = record && !record->token.isNone() && record->token < life.highestShown;
+    if (life.lock) life.lock->shownFree = record && record->released && !record->inherited && !fell;
     if (record && record->holder != life.name) life.highestShown = std::max(life.highestShown, record->token);
   };
   if (const auto* begin = std::get_if<event::Start>(&event)) {
