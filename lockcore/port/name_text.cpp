@@ -18,7 +18,7 @@ struct Row {
   Kind kind{Kind::unseen};
 };
 
-constexpr std::array<Row, 100> rows{{
+constexpr std::array<Row, 105> rows{{
     {0x00, 0x00, "NULL"},
     {0x01, 0x08, "CONTROL CHARACTER"},
     {0x09, 0x09, "CHARACTER TABULATION"},
@@ -65,6 +65,8 @@ constexpr std::array<Row, 100> rows{{
     {0x200F, 0x200F, "RIGHT-TO-LEFT MARK"},
     {0x2010, 0x2010, "HYPHEN", Kind::lookAlike},
     {0x2011, 0x2011, "NON-BREAKING HYPHEN", Kind::lookAlike},
+    {0x2012, 0x2012, "FIGURE DASH", Kind::lookAlike},
+    {0x2013, 0x2013, "EN DASH", Kind::lookAlike},
     {0x2018, 0x2018, "LEFT SINGLE QUOTATION MARK", Kind::lookAlike},
     {0x2019, 0x2019, "RIGHT SINGLE QUOTATION MARK", Kind::lookAlike},
     {0x201A, 0x201A, "SINGLE LOW-9 QUOTATION MARK", Kind::lookAlike},
@@ -95,6 +97,7 @@ constexpr std::array<Row, 100> rows{{
     {0x2068, 0x2068, "FIRST STRONG ISOLATE"},
     {0x2069, 0x2069, "POP DIRECTIONAL ISOLATE"},
     {0x206A, 0x206F, "DEPRECATED FORMAT CHARACTER"},
+    {0x2212, 0x2212, "MINUS SIGN", Kind::lookAlike},
     {0x275B, 0x275E, "ORNAMENTAL QUOTATION MARK", Kind::lookAlike},
     {0x2800, 0x2800, "BRAILLE PATTERN BLANK", Kind::space},
     {0x2E42, 0x2E42, "DOUBLE LOW-REVERSED-9 QUOTATION MARK", Kind::lookAlike},
@@ -103,9 +106,11 @@ constexpr std::array<Row, 100> rows{{
     {0x3164, 0x3164, "HANGUL FILLER"},
     {0xFDD0, 0xFDEF, "NONCHARACTER"},
     {0xFE00, 0xFE0F, "VARIATION SELECTOR"},
+    {0xFE63, 0xFE63, "SMALL HYPHEN-MINUS", Kind::lookAlike},
     {0xFEFF, 0xFEFF, "ZERO WIDTH NO-BREAK SPACE (a byte order mark)"},
     {0xFF02, 0xFF02, "FULLWIDTH QUOTATION MARK", Kind::lookAlike},
     {0xFF07, 0xFF07, "FULLWIDTH APOSTROPHE", Kind::lookAlike},
+    {0xFF0D, 0xFF0D, "FULLWIDTH HYPHEN-MINUS", Kind::lookAlike},
     {0xFFA0, 0xFFA0, "HALFWIDTH HANGUL FILLER"},
     {0xFFF0, 0xFFF8, "IGNORED CHARACTER"},
     {0xFFF9, 0xFFFB, "INTERLINEAR ANNOTATION CHARACTER"},
@@ -240,6 +245,8 @@ std::optional<OddCharacter> firstOddCharacter(std::string_view text) noexcept {
 }
 
 std::size_t firstNotComposed(std::string_view text) {
+  const auto isAscii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), isAscii)) return 0;  // each acquisition of a lock asks
   std::u32string given;
   std::u32string apart;
   while (!text.empty()) {

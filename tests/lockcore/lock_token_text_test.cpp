@@ -54,6 +54,17 @@ TEST(LockTokenText, ReadBackItIsTheSameToken) {
   }
 }
 
+/// It must be renewed and released, whatever names a new lock may have (faultsOf).
+TEST(LockTokenText, ATokenOfALockWithAnOddNameOfAnEarlierReleaseIsRead) {
+  for (const std::string name : {"billing\xE2\x80\x8B", "cafe\xCC\x81", " billing"}) {
+    LockTokenParts parts = sample();
+    parts.key = {name, name};
+    const auto read = lockTokenFrom(lockTokenText(parts));
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(*read, parts);
+  }
+}
+
 TEST(LockTokenText, EveryCutIsRefusedAsACut) {
   const std::string text = lockTokenText(sample());
   for (std::size_t length = 1; length < text.size(); ++length) {

@@ -36,6 +36,7 @@ const std::vector<Odd>& oddOnes() {
       {"\xE2\x80\x8D", "U+200D ZERO WIDTH JOINER"},
       {"\xE2\x80\x8F", "U+200F RIGHT-TO-LEFT MARK"},
       {"\xE2\x80\x91", "U+2011 NON-BREAKING HYPHEN"},
+      {"\xE2\x80\x93", "U+2013 EN DASH"},
       {"\xE2\x80\x99", "U+2019 RIGHT SINGLE QUOTATION MARK"},
       {"\xE2\x80\x9C", "U+201C LEFT DOUBLE QUOTATION MARK"},
       {"\xE2\x80\xA8", "U+2028 LINE SEPARATOR"},
@@ -44,12 +45,14 @@ const std::vector<Odd>& oddOnes() {
       {"\xE2\x80\xAF", "U+202F NARROW NO-BREAK SPACE"},
       {"\xE2\x81\xA0", "U+2060 WORD JOINER"},
       {"\xE2\x81\xA6", "U+2066 LEFT-TO-RIGHT ISOLATE"},
+      {"\xE2\x88\x92", "U+2212 MINUS SIGN"},
       {"\xE2\xA0\x80", "U+2800 BRAILLE PATTERN BLANK"},
       {"\xE3\x80\x80", "U+3000 IDEOGRAPHIC SPACE"},
       {"\xE3\x85\xA4", "U+3164 HANGUL FILLER"},
       {"\xEF\xB7\x90", "U+FDD0 NONCHARACTER"},
       {"\xEF\xB8\x8F", "U+FE0F VARIATION SELECTOR"},
       {"\xEF\xBB\xBF", "U+FEFF ZERO WIDTH NO-BREAK SPACE (a byte order mark)"},
+      {"\xEF\xBC\x8D", "U+FF0D FULLWIDTH HYPHEN-MINUS"},
       {"\xEF\xBF\xBF", "U+FFFF NONCHARACTER"},
       {"\xF0\x9F\xBF\xBE", "U+1FFFE NONCHARACTER"},
       {"\xF3\xA0\x81\x81", "U+E0041 TAG CHARACTER"},
@@ -84,7 +87,7 @@ TEST(NameText, aStoreTakesTheNamesThatAreThere) {
 TEST(NameText, whatAllLanguagesWriteIsAllowed) {
   for (const std::string name : {"billing", "a b", "caf\xC3\xA9", "\xE8\xAB\x8B\xE6\xB1\x82",
                                  "\xD8\xA7\xD9\x84\xD9\x81", "\xE0\xA4\xB9\xE0\xA4\xBF", "\xF0\x9F\x94\x92",
-                                 "it's \"x\"", "\xE1\xBA\xB9\xCC\x81", "\xEA\xB0\x81", "a/b#1", "\xE2\x80\x93"}) {
+                                 "it's \"x\"", "\xE1\xBA\xB9\xCC\x81", "\xEA\xB0\x81", "a/b#1", "\xE2\x80\x94"}) {
     EXPECT_EQ(faultOfNameText(name).value_or(""), "") << name;
   }
 }
