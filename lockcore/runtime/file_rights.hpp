@@ -16,6 +16,7 @@ namespace tenure {
 struct FileRights {
   mode_t mode{0600};
   std::optional<gid_t> group{};
+  std::optional<uid_t> owner{};  ///< given by root only; other users keep what they make
 
   friend bool operator==(const FileRights&, const FileRights&) = default;
 };

@@ -107,6 +107,35 @@ TEST_F(SqliteAccess, aGroupIsThatOfAllFiles) {
   }
 }
 
+/// `sudo tenure pause` beside a database that was restored alone made a directory of root's, in which no candidate
+/// could show that it lives.
+TEST_F(SqliteAccess, whatRootMakesBesideADatabaseBelongsToItsOwner) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";  // lint-allow(skipped-test): says so
+  {
+    Store made{path_};
+    made->ensureSchema();
+  }
+  ASSERT_EQ(chown(path_.c_str(), nobody, nobody), 0);
+  ASSERT_EQ(chown(directory_.path().c_str(), nobody, nobody), 0);
+  std::filesystem::remove_all(sidecarOf(path_));
+  const Umask here{077};
+  {
+    Store root{path_};
+    root->apply(acquire(key_, "root"));
+    static_cast<void>(root.raw().deathNotice()->livenessFile());
+    ASSERT_TRUE(eventually([&] { return filesIn(sidecarOf(path_)).size() >= 2; }));
+    for (const auto& entry : std::filesystem::recursive_directory_iterator{directory_.path()}) {
+      struct stat found {};
+      ASSERT_EQ(lstat(entry.path().c_str(), &found), 0) << entry.path();
+      EXPECT_EQ(found.st_uid, nobody) << entry.path();
+    }
+  }
+  Actor owner{path_};
+  ASSERT_EQ(owner.ask("nobody"), "ok");
+  EXPECT_TRUE(contains(owner.ask("acquire other a"), "applied")) << owner.ask("error");
+  EXPECT_EQ(owner.ask("livenessFile"), "ok");
+}
+
 TEST_F(SqliteAccess, aGroupThatIsNotThereIsAnErrorAndMakesNoFile) {
   contract::StoreCalls calls{makeSqliteStore({.path = path_, .mode = 0660, .group = "no-such-group"}),
                              std::make_shared<contract::CallLedger>()};

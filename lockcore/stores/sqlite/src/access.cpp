@@ -67,7 +67,7 @@ StoreResult<FileRights> rightsOfNew(const std::string& store, const SqliteStoreO
 
 FileRights rightsBeside(const std::string& database, const SqliteStoreOptions& options) {
   if (const auto found = look(database); found && S_ISREG(found->st_mode)) {
-    return {.mode = (found->st_mode & permissions) | 0600U, .group = found->st_gid};
+    return {.mode = (found->st_mode & permissions) | 0600U, .group = found->st_gid, .owner = found->st_uid};
   }
   const StoreResult<FileRights> rights = rightsOfNew(database, options);
   return rights.has_error() ? FileRights{.mode = options.mode} : *rights;
@@ -101,15 +101,16 @@ void shareLogWithGroup(const StoreFiles& files) noexcept {
 std::string closedFile(const StoreFiles& files) {
   for (const std::string* path : {&files.wal, &files.shm}) {
     if (mayUse(*path, R_OK | W_OK)) continue;
-    return *path + " is there, belongs to " + ownerText(*path) + ", and this user may not write it (" +
-           errnoText(errno) +
+    const std::string why = errnoText(errno);
+    return *path + " is there, belongs to " + ownerText(*path) + ", and this user may not write it (" + why +
            "), so it cannot write the database; give that file the owner and the mode of the database, or remove it "
            "while no process has the database open (fuser shows them)";
   }
   const auto sidecar = look(files.sidecar);
   if (!sidecar || !S_ISDIR(sidecar->st_mode) || mayUse(files.sidecar, R_OK | W_OK | X_OK)) return {};
+  const std::string why = errnoText(errno);
   return files.sidecar + " belongs to " + ownerText(files.sidecar) + ", and this user may not make files in it (" +
-         errnoText(errno) +
+         why +
          "), where candidates show that they are alive; let all candidates run as one user, or give the database and "
          "this directory to a group of theirs (store.group, store.mode 0660)";
 }

@@ -38,6 +38,11 @@ bool BusyWait::step(int round) {
   if (!deadline_ || cancelled_.load(std::memory_order_relaxed)) return false;
   const nanoseconds left = deadline_->left();
   if (left.count() <= 0) return false;
+  if (atHalfTime_ && !halfTimeCame_ && left <= deadline_->timeout() / 2) {
+    halfTimeCame_ = true;
+    atHalfTime_(left * 3 / 4);
+    return true;
+  }
   pauseFor(std::min(left, jittered(random_, stepOf(round))));
   return true;
 }

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/runtime.hpp>
@@ -43,10 +45,16 @@ class BusyWait {
   /// The connection must not outlive the object.
   void installOn(sqlite3* connection);
 
+  /// Called once in each call of which half was spent, with the time that it may take.
+  void atHalfTime(std::function<void(std::chrono::nanoseconds)> work) { atHalfTime_ = std::move(work); }
+
   /// Names the call that is being worked on, for as long as the guard lives. Without a guard, a wait ends at once.
   class Guard {
    public:
-    Guard(BusyWait& wait, const Deadline& deadline) noexcept : wait_{wait} { wait_.deadline_ = deadline; }
+    Guard(BusyWait& wait, const Deadline& deadline) noexcept : wait_{wait} {
+      wait_.deadline_ = deadline;
+      wait_.halfTimeCame_ = false;
+    }
     ~Guard() { wait_.deadline_.reset(); }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
@@ -62,6 +70,8 @@ class BusyWait {
   const std::atomic<bool>& cancelled_;
   std::optional<Deadline> deadline_{};
   SystemRandom random_{};
+  std::function<void(std::chrono::nanoseconds)> atHalfTime_{};
+  bool halfTimeCame_{false};
 };
 
 }  // namespace tenure::sqlite_store

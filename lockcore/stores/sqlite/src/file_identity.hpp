@@ -51,18 +51,26 @@ class SeenFiles {
   [[nodiscard]] static std::optional<SeenFiles> look(const StoreFiles& files) noexcept;
 
   /// There is nothing in a log or a journal, so the database alone is everything.
-  [[nodiscard]] bool isAtRest() const noexcept { return logSize_ == 0 && !journal_; }
+  [[nodiscard]] bool isAtRest() const noexcept { return !hasFrames() && !journal_; }
   /// What is in the log can only be read with a -shm file, and there is none.
-  [[nodiscard]] bool lacksIndex() const noexcept { return logSize_ != 0 && shm_ == FileIdentity{}; }
+  [[nodiscard]] bool lacksIndex() const noexcept { return hasFrames() && shm_ == FileIdentity{}; }
+
+  [[nodiscard]] bool hasJournal() const noexcept { return journal_; }
 
   /// Whether what was read since the look is of one moment. At rest, nobody may have begun a log, or written one back
-  /// and removed it. Otherwise SQLite's locks see to that, as long as the files are the same ones.
+  /// and removed it. A change right before the look leaves that open, because times of files are coarse. Otherwise
+  /// SQLite's locks see to that, as long as the files are the same ones.
   [[nodiscard]] bool sameAs(const StoreFiles& files) const noexcept;
 
  private:
+  /// A log starts with a header of 32 bytes. SQLite reads one that has nothing else for 10 s, and then fails with
+  /// SQLITE_PROTOCOL, if it may only read the -shm file and no other process has it open.
+  [[nodiscard]] bool hasFrames() const noexcept { return logSize_ > 32; }
+
   FileIdentity database_{}, wal_{}, shm_{};
   std::uint64_t logSize_{0};
   bool journal_{false};
+  bool justChanged_{false};
   std::array<std::int64_t, 5> content_{};  ///< size and times of the database
 };
 

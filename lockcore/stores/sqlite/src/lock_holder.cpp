@@ -1,5 +1,6 @@
 #include "lock_holder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -10,7 +11,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/types.h>
+#include <vector>
 
+#include "busy_wait.hpp"
 #include "lockcore/runtime/directory.hpp"
 
 namespace tenure::sqlite_store {
@@ -72,20 +75,46 @@ bool isLockOf(const std::string& fdinfo, const FileIdentity& file) {
   return false;
 }
 
-/// The kernel names no process for a lock of an open file description, because several may share it. This is the first
-/// one that has it, among those that this user may look at; 0 if there is none.
-long holderByDescription(const std::string& path) {
-  const auto file = identityOf(path);
-  if (!file) return 0;
-  for (const std::string& process : namesIn("/proc")) {
+bool hasLockOf(long pid, const FileIdentity& file) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/fdinfo";
+  const std::vector<std::string> fds = namesIn(folder);
+  return std::any_of(fds.begin(), fds.end(), [&](const std::string& fd) { return isLockOf(folder + '/' + fd, file); });
+}
+
+std::vector<long> processes() {
+  std::vector<long> pids;
+  for (const std::string& name : namesIn("/proc")) {
     long pid = 0;
-    if (std::from_chars(process.data(), process.data() + process.size(), pid).ec != std::errc{}) continue;
-    const std::string folder = "/proc/" + process + "/fdinfo";
-    for (const std::string& fd : namesIn(folder)) {
-      if (isLockOf(folder + '/' + fd, *file)) return pid;
-    }
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec == std::errc{}) pids.push_back(pid);
   }
-  return 0;
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+struct LockedPlace {
+  const std::string* path{nullptr};
+  pid_t pid{0};  ///< -1: a lock of an open file description
+};
+
+/// Where a lock of another process keeps this one from writing.
+std::optional<LockedPlace> lockedPlace(const StoreFiles& files) {
+  // The bytes: "The WAL-Index File Format" (write lock 120, checkpoint 121, recovery 122 of the -shm file) and
+  // "File Locking And Concurrency" (PENDING_BYTE 0x40000000 and the 511 after it). In WAL mode every connection has
+  // a shared lock on the database file and on the dead man's switch (128), so only an exclusive one is looked for
+  // there. A shared lock of another program on the others, for which the right to read is enough, is found as well.
+  struct Bytes {
+    const std::string& path;
+    short type;
+    off_t start, length;
+  };
+  const std::array<Bytes, 4> places{{{files.shm, F_WRLCK, 120, 1},
+                                     {files.shm, F_WRLCK, 122, 1},
+                                     {files.database, F_RDLCK, 0x40000000, 512},
+                                     {files.shm, F_RDLCK, 128, 1}}};
+  for (const auto& [path, type, start, length] : places) {
+    if (const pid_t pid = ownerOfLock(path, type, start, length); pid != 0) return LockedPlace{&path, pid};
+  }
+  return std::nullopt;
 }
 
 std::string firstLine(const std::string& path) {
@@ -124,29 +153,30 @@ std::string describeFlockHolder(const UniqueFd& file) {
   return "a process";
 }
 
-std::string writeLockHolder(const StoreFiles& files) {
-  // The bytes: "The WAL-Index File Format" (write lock 120, checkpoint 121, recovery 122 of the -shm file) and
-  // "File Locking And Concurrency" (PENDING_BYTE 0x40000000 and the 511 after it). In WAL mode every connection has
-  // a shared lock on the database file and on the dead man's switch (128), so only an exclusive one is looked for
-  // there. A shared lock of another program on the others, for which the right to read is enough, is found as well.
-  struct Bytes {
-    const std::string& path;
-    short type;
-    off_t start, length;
-  };
-  const std::array<Bytes, 4> places{{{files.shm, F_WRLCK, 120, 1},
-                                     {files.shm, F_WRLCK, 122, 1},
-                                     {files.database, F_RDLCK, 0x40000000, 512},
-                                     {files.shm, F_RDLCK, 128, 1}}};
-  for (const auto& [path, type, start, length] : places) {
-    const pid_t pid = ownerOfLock(path, type, start, length);
-    if (pid > 0) return describeProcess(pid);
-    if (pid == 0) continue;
-    const long holder = holderByDescription(path);
-    return holder > 0 ? describeProcess(holder)
-                      : "a process of another user that locks by open file description (fcntl F_OFD_SETLK)";
+void WriteLockHolder::search(const StoreFiles& files, std::chrono::nanoseconds atMost) {
+  const auto place = lockedPlace(files);
+  const auto file = place && place->pid < 0 ? identityOf(*place->path) : std::nullopt;
+  if (!file || (found_ > 0 && hasLockOf(found_, *file))) return;
+  found_ = 0;
+  const Deadline end{readClock(), atMost};
+  for (const long pid : processes()) {
+    if (pid <= searched_) continue;
+    if (hasLockOf(pid, *file)) found_ = pid;
+    if (found_ > 0) break;
+    searched_ = pid;
+    if (end.passed()) return;
   }
-  return {};
+  searched_ = 0;
+}
+
+std::string WriteLockHolder::text(const StoreFiles& files) const {
+  const auto place = lockedPlace(files);
+  if (!place) return {};
+  if (place->pid > 0) return describeProcess(place->pid);
+  const auto file = identityOf(*place->path);
+  if (file && found_ > 0 && hasLockOf(found_, *file)) return describeProcess(found_);
+  return "a process that locks by open file description (fcntl F_OFD_SETLK); fuser " + *place->path +
+         " shows who has the file open";
 }
 
 }  // namespace tenure::sqlite_store

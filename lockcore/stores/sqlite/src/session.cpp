@@ -10,7 +10,6 @@
 #include "access.hpp"
 #include "errors.hpp"
 #include "filesystem_checks.hpp"
-#include "lock_holder.hpp"
 #include "new_database.hpp"
 #include "record_codec.hpp"
 #include "schema.hpp"
@@ -86,7 +85,9 @@ Session::Session(Options options, const std::atomic<bool>& cancelled, std::funct
       busyWait_{cancelled},
       onFilesChanged_{std::move(onFilesChanged)},
       newDatabase_{options_.store, options_.sidecar},
-      looking_{gateOfLooks(), std::defer_lock} {}
+      looking_{gateOfLooks(), std::defer_lock} {
+  busyWait_.atHalfTime([this](std::chrono::nanoseconds atMost) { lockHolder_.search(files_, atMost); });
+}
 
 StoreResult<bool> Session::open(Need need, const TermName* asker) {
   if (seen_) static_cast<void>(endCall());
@@ -190,7 +191,8 @@ StoreResult<bool> Session::openAsOnlooker() {
       if (!seen_) return false;
       if (!seen_->lacksIndex()) {
         StoreResult<bool> ready = prepareLook();
-        if (!ready.has_error() || seen_->sameAs(files_)) return ready;
+        if (!ready.has_error()) return ready;
+        if (seen_->sameAs(files_)) return seen_->hasJournal() ? lookAtJournal(ready.error()) : ready.error();
       } else if (round >= indexRounds) {
         return error(ErrorClass::misconfigured,
                      files_.wal + " is there and " + files_.shm +
@@ -201,6 +203,16 @@ StoreResult<bool> Session::openAsOnlooker() {
     }
     if (!busyWait_.step(round)) return error(ErrorClass::transient, "the files were changed while they were read");
   }
+}
+
+/// The error of a look that found a journal and did not read the database.
+StoreError Session::lookAtJournal(const StoreError& fault) const {
+  if (fault.errorClass != ErrorClass::misconfigured) return fault;
+  return error(
+      ErrorClass::misconfigured,
+      files_.database +
+          "-journal holds a change that a crash left half done, and a look changes no file; the next candidate "
+          "undoes it (tenure run)");
 }
 
 StoreResult<bool> Session::prepareLook() {
@@ -302,7 +314,7 @@ StoreResult<void> Session::prepareStatements(bool hasOpenLease) {
 StoreError Session::failed(const std::string& what, int code) {
   StoreError out = sqliteError(options_.store, what, code, connection_);
   if ((code & 0xFF) == SQLITE_BUSY || code == SQLITE_PROTOCOL) {
-    const std::string holder = writeLockHolder(files_);
+    const std::string holder = lockHolder_.text(files_);
     out.message = options_.store + ": " + what + ": the database stayed locked until the call's time was over" +
                   (holder.empty() ? std::string{} : "; the lock is held by " + holder);
   }

@@ -16,6 +16,7 @@
 #include "busy_wait.hpp"
 #include "connection.hpp"
 #include "file_identity.hpp"
+#include "lock_holder.hpp"
 #include "new_database.hpp"
 #include "sidecar/sidecar.hpp"
 
@@ -95,6 +96,7 @@ class Session {
   [[nodiscard]] StoreResult<bool> openFile(Need need);
   [[nodiscard]] StoreResult<bool> openAsOnlooker();
   [[nodiscard]] StoreResult<bool> prepareLook();
+  [[nodiscard]] StoreError lookAtJournal(const StoreError& fault) const;
   void tellWideAccess();
   [[nodiscard]] StoreResult<bool> setUp(Need need);
   [[nodiscard]] StoreResult<void> useWal();
@@ -103,6 +105,7 @@ class Session {
 
   Options options_;
   BusyWait busyWait_;
+  WriteLockHolder lockHolder_;
   std::function<void()> onFilesChanged_;
   NewDatabase newDatabase_;
   StoreFiles files_;

@@ -167,7 +167,11 @@ class SqliteStore final : public LeaseStore {
     if (last >= 0 && now - last < std::chrono::nanoseconds{sweepInterval}.count()) return;
     parts.sweptAt.store(now);
     parts.reader.post(Job{.deadline = Deadline{readClock(), sweepInterval},
-                          .run = [](Session& session, const Deadline&) { sweepSidecar(session); },
+                          .run =
+                              [](Session& session, const Deadline&) {
+                                sweepSidecar(session);
+                                static_cast<void>(session.endCall());
+                              },
                           .refuse = [](const StoreError&) {}});
   }
 

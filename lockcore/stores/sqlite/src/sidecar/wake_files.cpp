@@ -57,9 +57,9 @@ WakeWatch::WakeWatch(liveness::LivenessFilePlace place, LeaseKey key, std::funct
 
 void WakeWatch::begin(WatchLoop& loop) {
   if (const std::string obstacle = tryToArm(loop); !obstacle.empty()) {
-    if (!writes_->load()) return loop.wakeAfter(*this, retryDelay);
-    loop.warnOnce(place_.store + ": changes of lease " + toString(key_) + " are noticed by polling only: " + obstacle);
     loop.wakeAfter(*this, retryDelay);
+    if (!writes_->load() && isMissing_) return;  // nobody has written the lease yet
+    loop.warnOnce(place_.store + ": changes of lease " + toString(key_) + " are noticed by polling only: " + obstacle);
     return;
   }
   permit.call(hint_);
@@ -76,6 +76,7 @@ void WakeWatch::changed(WatchLoop& loop, bool lost) {
 void WakeWatch::timeOver(WatchLoop& loop) { begin(loop); }
 
 std::string WakeWatch::tryToArm(WatchLoop& loop) {
+  isMissing_ = false;
   const StoreResult<std::string> directory = place_.directory();
   if (directory.has_error()) return directory.error().message;
   const std::string path = wakeFilePath(*directory, key_);
@@ -87,6 +88,7 @@ std::string WakeWatch::tryToArm(WatchLoop& loop) {
     if (!fileWithRights(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, rights)) return path + ": " + errnoText(errno);
   }
   if (loop.arm(*this, path)) return {};
+  isMissing_ = errno == ENOENT;
   return "inotify cannot watch " + path + ": " + errnoText(errno) +
          (errno == ENOSPC ? " (see fs.inotify.max_user_watches)" : "");
 }

@@ -47,6 +47,7 @@ class WakeWatch final : public Watched {
   const LeaseKey key_;
   const std::function<void()> hint_;
   const std::shared_ptr<const std::atomic<bool>> writes_;
+  bool isMissing_{false};  ///< the file, at the last try
 };
 
 }  // namespace tenure::sqlite_store
