@@ -99,6 +99,8 @@ void Connection::leaveFilesAloneOnClose() noexcept {
   if (raw() != nullptr) sqlite3_db_config(raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
+int Connection::lastCode() const noexcept { return sqlite3_extended_errcode(raw()); }
+
 std::string Connection::lastMessage() const { return raw() == nullptr ? "out of memory" : sqlite3_errmsg(raw()); }
 
 int Connection::lastErrno() const noexcept {

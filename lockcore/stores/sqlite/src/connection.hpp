@@ -35,6 +35,7 @@ class Connection {
   /// After this, closing neither writes the log back into the database nor deletes the log.
   void leaveFilesAloneOnClose() noexcept;
 
+  [[nodiscard]] int lastCode() const noexcept;  ///< extended
   [[nodiscard]] std::string lastMessage() const;
   /// errno of the last failed system call of SQLite; 0 if none.
   [[nodiscard]] int lastErrno() const noexcept;

@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include <array>
+#include <cerrno>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
@@ -192,7 +193,8 @@ StoreResult<bool> Session::openAsOnlooker() {
       if (!seen_->lacksIndex()) {
         StoreResult<bool> ready = prepareLook();
         if (!ready.has_error()) return ready;
-        if (seen_->sameAs(files_)) return seen_->hasJournal() ? lookAtJournal(ready.error()) : ready.error();
+        if (!std::exchange(mustLookAgain_, false) && seen_->sameAs(files_))
+          return seen_->hasJournal() ? lookAtJournal(ready.error()) : ready.error();
       } else if (round >= indexRounds) {
         return error(ErrorClass::misconfigured,
                      files_.wal + " is there and " + files_.shm +
@@ -221,16 +223,27 @@ StoreResult<bool> Session::prepareLook() {
   }
   busyWait_.installOn(connection_.raw());
   const StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
-  if (schema.has_error()) return schema.error();
+  if (schema.has_error()) {
+    noteLookFault(connection_.lastCode());
+    return schema.error();
+  }
   lostTables_ = schema->partial;
   if (!schema->complete) return false;
   if (auto done = prepareStatements(schema->hasOpenLease); done.has_error()) return done.error();
   return true;
 }
 
+/// A writer that died can leave a -shm file that must be made anew. A look cannot, while other looks have it open, and
+/// reads the log alone once they are gone. And a log may go and come while it is opened, with the same inode.
+void Session::noteLookFault(int code) noexcept {
+  const bool isGone = (code & 0xFF) == SQLITE_CANTOPEN && connection_.lastErrno() == ENOENT;
+  const bool isUnready = (code & 0xFF) == SQLITE_READONLY && code != SQLITE_READONLY_ROLLBACK;
+  mustLookAgain_ = seen_ && (isGone || isUnready);
+}
+
 bool Session::endCall() noexcept {
   if (!seen_) return true;
-  const bool one = seen_->sameAs(files_);
+  const bool one = !std::exchange(mustLookAgain_, false) && seen_->sameAs(files_);
   close();
   seen_.reset();
   return one;
@@ -313,6 +326,7 @@ StoreResult<void> Session::prepareStatements(bool hasOpenLease) {
 
 StoreError Session::failed(const std::string& what, int code) {
   StoreError out = sqliteError(options_.store, what, code, connection_);
+  noteLookFault(code);
   if ((code & 0xFF) == SQLITE_BUSY || code == SQLITE_PROTOCOL) {
     const std::string holder = lockHolder_.text(files_);
     out.message = options_.store + ": " + what + ": the database stayed locked until the call's time was over" +

@@ -97,6 +97,7 @@ class Session {
   [[nodiscard]] StoreResult<bool> openAsOnlooker();
   [[nodiscard]] StoreResult<bool> prepareLook();
   [[nodiscard]] StoreError lookAtJournal(const StoreError& fault) const;
+  void noteLookFault(int code) noexcept;
   void tellWideAccess();
   [[nodiscard]] StoreResult<bool> setUp(Need need);
   [[nodiscard]] StoreResult<void> useWal();
@@ -112,6 +113,7 @@ class Session {
   std::optional<OpenedFiles> opened_;
   std::optional<SeenFiles> seen_;  ///< opened only for a look, until the end of the call
   std::shared_lock<std::shared_mutex> looking_;
+  bool mustLookAgain_{false};
   bool toldRights_{false};
   bool lostTables_{false};
   bool unreadable_{false};       ///< there was a file at the last look, and SQLite could not read it
