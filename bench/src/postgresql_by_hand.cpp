@@ -63,7 +63,7 @@ class PostgresqlByHand::Impl {
     };
     const std::vector<Value> settings = transactionSettings("on", std::chrono::seconds{3}, {});
     if (PQenterPipelineMode(connection_) != 1) fail();
-    for (const Message& message : messagesOf(job, text, settings)) {
+    for (const Message& message : messagesOf(job, text, settingsText(PQserverVersion(connection_)), settings)) {
       send(message.sql.data(), message.values != nullptr ? *message.values : std::vector<Value>{});
     }
     readAnswers(2);

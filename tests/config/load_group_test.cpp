@@ -98,11 +98,16 @@ TEST(LoadGroup, VariablesAreReplacedInEveryKindOfValue) {
 }
 
 TEST(LoadGroup, VariablesCannotAddStructure) {
-  const GroupConfig config = loaded("group: ${G}\nstore: { type: memory }\n", [](const std::string&) {
-    return std::optional<std::string>{"g\non_lost: terminate"};
-  });
-  EXPECT_EQ(config.options.group, "g\non_lost: terminate");
+  const std::string_view text = "group: ${G}\nstore: { type: memory }\n";
+  const auto variable = [](const std::string& value) {
+    return [value](const std::string&) { return std::optional{value}; };
+  };
+  const GroupConfig config = loaded(text, variable("{g, on_lost: terminate}"));
+  EXPECT_EQ(config.options.group, "{g, on_lost: terminate}");
   EXPECT_EQ(config.options.onLost, OnLost::callback);
+  // A line break is a character of the name, where it is not allowed.
+  EXPECT_NE(messagesOf(text, variable("g\non_lost: terminate")).find("holds U+000A LINE FEED as character 2"),
+            std::string::npos);
 }
 
 TEST(LoadGroup, VariableThatIsNotTextIsRefusedWithThePlace) {

@@ -4,6 +4,8 @@
 
 #include <tenure/config/load_group.hpp>
 
+#include "lockcore/port/name_text.hpp"
+
 namespace tenure::config {
 namespace {
 
@@ -93,6 +95,11 @@ TEST(ValueCodec, ScalarsReadBackAsTheyWereWritten) {
     const auto config = loadGroupConfigFromText(yaml, "scalar.yaml", {});
     if (text == " ") {  // a blank name is refused, but it was read unchanged
       EXPECT_FALSE(config);
+      continue;
+    }
+    if (const auto fault = faultOfNameText(text)) {  // the same for such a name
+      ASSERT_FALSE(config) << yaml;
+      EXPECT_NE(toString(config.error()).find(*fault), std::string::npos) << toString(config.error());
       continue;
     }
     ASSERT_TRUE(config) << yaml << toString(config.error());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "contract/store_contract.hpp"
+#include "lockcore/port/stored_key.hpp"
 
 namespace tenure::contract {
 namespace {
@@ -62,7 +63,7 @@ TEST_P(StoreContract, keepsKeysApartThatOneSpellingWouldMix) {
 TEST_P(StoreContract, servesOddNamesExactly) {
   const std::vector<LeaseKey> keys = oddKeys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    ASSERT_TRUE(faultsOf(keys[i]).empty()) << toString(keys[i]);
+    ASSERT_TRUE(faultsOfStored(keys[i]).empty()) << toString(keys[i]);
     store().apply(acquire(keys[i], "holder-" + std::to_string(i)));
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {

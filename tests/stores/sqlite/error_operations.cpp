@@ -158,6 +158,8 @@ const std::vector<ErrorOperation>& errorOperations() {
       {"remove", writer, hold, remove, "", false},
       {"setTokens", writer, hold, setTokens, "", false},
       {"read", reader, hold, read, "SELECT record_version || '|' || holder || '|' || token FROM tenure_lease"},
+      {"readOfACandidate", reader, hold, read,
+       "SELECT record_version || '|' || holder || '|' || token FROM tenure_lease", false},
       {"list", reader, hold, list, "SELECT name || '|' || record_version FROM tenure_lease"},
       {"readTokens", reader, hold, readTokens,
        "SELECT f.token || '|' || l.token || '|' || l.record_version || '|' || l.holder FROM tenure_lease AS l JOIN "

@@ -239,7 +239,12 @@ class SqliteErrors : public testing::TestWithParam<ErrorOperation> {
 TEST_P(SqliteErrors, atEachSystemCallTheAnswerIsTrue) {
   const int points = failEverywhere(systemCalls());
   EXPECT_GE(points, operation().opens ? 30 : 8) << "the errors must have hit something";
-  EXPECT_GT(met_["shm lock"], 0);
+  // A look at a database that nobody has open takes no lock.
+  if (operation().opens && operation().thread == "tenure-sqlite-r") {
+    EXPECT_EQ(met_["shm lock"], 0);
+  } else {
+    EXPECT_GT(met_["shm lock"], 0);
+  }
   EXPECT_GT(met_["read"] + met_["write"], 0);
 }
 
@@ -259,7 +264,7 @@ TEST_P(SqliteAllocationErrors, theAnswerIsTrue) {
 std::vector<ErrorOperation> allocatingOperations() {
   std::vector<ErrorOperation> out;
   for (const ErrorOperation& operation : errorOperations()) {
-    if (!operation.opens) out.push_back(operation);
+    if (!operation.opens && operation.told.empty()) out.push_back(operation);
   }
   return out;
 }
