@@ -134,7 +134,8 @@ LockResult<LockTokenParts> partsIn(std::string_view body) {
     if (!text || text->empty()) return bad("sort");
     parts.key.sortKey = std::move(*text);
   }
-  if (const auto faults = faultsOfStored(parts.key); !faults.empty()) return malformed("has a key that " + faults.front());
+  if (const auto faults = faultsOfStored(parts.key); !faults.empty())
+    return malformed("has a key that " + faults.front());
   auto owner = fields.takeText("owner");
   if (!owner || owner->empty() || !isUtf8(*owner) || owner->find('\0') != std::string::npos) return bad("owner");
   parts.owner = std::move(*owner);

@@ -105,7 +105,7 @@ TEST(I7TokenRises, whateverWasSeenIsTheFloorOfTheNextAcquisition) {
   m.step(event::TokenSeen{FencingToken{57}});  // a resource reported it
   m.step(event::StoreHint{});
   m.answerRead(std::optional{releasedRecord("v2", 12)});  // the counter was reset
-  readUntilElse(m, releasedRecord("v2", 12));  // the term with token 41 may still run, and is waited out
+  readUntilElse(m, releasedRecord("v2", 12));             // the term with token 41 may still run, and is waited out
   EXPECT_EQ(m.write().tokenFloor, FencingToken{57});
   EXPECT_TRUE(m.write().record.token.isNone()) << "the store gives it";
   m.answerWrite(Applied{FencingToken{58}});

@@ -36,14 +36,13 @@ class TokenFile {
   /// For a fence, before its first raise(): reads all, and marks the file as in use until close(true). Refused if a
   /// stored token is none. What proves that no request of the process before is under way, so that nobody waits:
   ///
-  /// | in the file                                   | may be under way                | why
-  /// | no token                                      | nothing                         | its first request comes after
-  /// it | closed with close(true)                       | nothing                         | all had ended, and none
-  /// passed after | in use, the lease has no mark                 | nothing of this lease           | a mark comes
-  /// before the first pass | in use, the mark is the highest token         | requests of this term           | a mark
-  /// comes after all others' ends | in use, the mark is lower                     | requests of the mark's term     |
-  /// the same; the later term never passed | in use by a release that knew no marks        | requests of any term |
-  /// nothing proves anything
+  /// - There is no token: nothing may be under way, since the first request comes after its token.
+  /// - It was closed with close(true): nothing, since all requests had ended and none passed after that.
+  /// - It is in use, and the lease has no mark: nothing of this lease, since a mark comes before the first pass.
+  /// - It is in use, and the mark is the highest token: requests of this term, since all others had ended before the
+  ///   mark.
+  /// - It is in use, and the mark is lower: requests of the mark's term; the later term never passed.
+  /// - It is in use by a release that knew no marks: requests of any term, since nothing proves anything.
   ///
   /// A release without marks writes "in use" in another way (0), so that it cannot leave marks that are not true: a
   /// file may go from one release to the other and back.

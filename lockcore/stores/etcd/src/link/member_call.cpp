@@ -45,8 +45,8 @@ void MemberCall::tryNext() {
                [self = shared_from_this()](net::HttpOutcome outcome) { self->judge(std::move(outcome)); });
 }
 
-/// About a third of the time for each member, and all that is left for the last one, unless another one has refused: who
-/// lacks a right hears so soon, whoever is down.
+/// About a third of the time for each member, and all that is left for the last one, unless another one has refused:
+/// who lacks a right hears so soon, whoever is down.
 nanoseconds MemberCall::share() const {
   const nanoseconds left = ask_.deadline - now();
   const bool isLast = std::all_of(tried_.begin(), tried_.end(), [](bool one) { return one; });

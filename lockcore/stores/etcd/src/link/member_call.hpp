@@ -16,10 +16,9 @@ namespace tenure::etcd_store {
 
 /// Shared by the handlers of its copies. What it believes:
 /// - A result (status 200) that names the cluster is the answer. One of another cluster is none.
-/// - An error names no cluster. It may be that of one member alone (it lags, its token's key is another one), of
-/// another
-///   cluster's, or of what stands in a member's place. The others are asked. If none of them has a result, an error of
-///   etcd's is the answer.
+/// - An error names no cluster. It may be that of one member alone (it lags, its token's key is another one), of a
+///   member of another cluster, or of what stands in a member's place. The others are asked. If none of them has a
+///   result, an error of etcd's is the answer.
 /// - Anything else, whatever its status, proves nothing: neither that the request was refused nor that it was not
 ///   passed on. After it the request is repeated only if it may be, and counts as carried out perhaps.
 class MemberCall : public std::enable_shared_from_this<MemberCall> {
