@@ -248,7 +248,9 @@ TEST_F(RunTest, WhoMayOnlyReadIsToldOnceWhyItCannotLead) {
   Subprocess alice{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
-  std::filesystem::permissions(database(), std::filesystem::perms{0444});
+  for (const char* end : {"", "-wal", "-shm"}) {
+    std::filesystem::permissions(database() + end, std::filesystem::perms{0444});
+  }
   std::vector<std::string> command = run({}, {"true"});
   if (geteuid() == 0) command.insert(command.begin(), {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"});
   Subprocess bob{command, as("bob")};

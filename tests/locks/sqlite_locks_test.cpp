@@ -119,7 +119,7 @@ TEST_F(SqliteLocks, aCrashedHoldersLockIsTakenOnTheKernelsProof) {
 TEST_F(SqliteLocks, oddNamesDoNotCollide) {
   LockClient client{store()};
   std::vector<Lock> locks;
-  for (const char* name : {"/", "#", "%", "é", "日本", "'", "\"", "a\nb", "a b", "a/b"}) {
+  for (const char* name : {"/", "#", "%", "é", "日本", "'", "\"", "a\\nb", "a b", "a/b"}) {
     LockResult<Lock> lock = client.tryAcquire({name});
     ASSERT_TRUE(lock.has_value()) << name;
     locks.push_back(*std::move(lock));

@@ -130,7 +130,7 @@ class Record(RowTest):
         self.assertGreater(expiry(), first)
 
     def test_odd_names_are_locks_of_their_own(self):
-        names = ["a/b", "a#b", "100 %", "\u00e9", "\u65e5\u672c", "it's", '\\"', "a\\nb", "e\\u0301", " a"]
+        names = ["a/b", "a#b", "100 %", "\u00e9", "\u65e5\u672c", "it's", '\\"', "a\\\\nb", "A\u00df"]
         self.make_table()
         leaders = [self.started(self.yaml(f"c{n}", group=f'"{name}"')) for n, name in enumerate(names)]
         self.assertEqual([None] * len(names), [leader.process.poll() for leader in leaders])
@@ -139,7 +139,7 @@ class Record(RowTest):
                 if not item["key"]["S"].endswith("#fence")}
         self.assertEqual(sorted(held.values()), [f"c{n}" for n in range(len(names))])
         self.assertIn("\u65e5\u672c", held)
-        self.assertIn("a\nb", held)
+        self.assertIn("a\\nb", held)
 
     def test_the_row_shows_people_who_holds_it(self):
         configs = [self.file(f'group: g{n}\nlease: {{ duration: 2s }}\nstore: {{ type: dynamodb, table: {self.table}, '

@@ -83,7 +83,7 @@ class GuardedTables final : public FencedResource {
     const std::pair<const char*, const char*> tables[] = {
         {"ledger", "contract"},
         {"ledger_case", "Contract"},
-        {"ledger_odd", "\"$(printf 'it'\\''s \"odd\"\\\\; DROP TABLE x; -- %%s {0}\\360\\237\\230\\200\\n\\t=,:')\""}};
+        {"ledger_odd", "\"$(printf 'it'\\''s \"odd\"\\\\; DROP TABLE x; -- %%s {0}\\360\\237\\230\\200=,:')\""}};
     for (const auto& [table, lease] : tables) {
       database_.exec("CREATE TABLE " + std::string{table} + "(LIKE ledger_bare INCLUDING DEFAULTS)");
       const std::string script =

@@ -90,7 +90,7 @@ class HttpResource final : public FencedResource {
   test::LedgerService service_{};
   test::ProxyProcess proxy_{service_.port(),
                             {"--memory", memory_, "--lease", contractLease, "--lease", "Contract", "--lease",
-                             "it's \"odd\"\\; DROP TABLE x; -- %s {0}\xF0\x9F\x98\x80\n\t=,:"}};
+                             "it's \"odd\"\\; DROP TABLE x; -- %s {0}\xF0\x9F\x98\x80=,:"}};
 };
 
 const FenceUnderTest http =
