@@ -51,11 +51,8 @@ const std::vector<Check>& checks() {
       {"files.directory", "the directory of the database or of the liveness files",
        "others may write to it, but not remove what is not theirs (sticky)",
        "it is missing, this user may not write to it, or others may remove files"},
-      {"files.access",
-       "who may open the files of the database, and whether this user could write them (a look makes none)",
-       "users other than `store.mode` says may open them and so lock them, or this user may not read another "
-       "candidate's "
-       "liveness file",
+      {"files.access", "who may open the files of the database, and whether this user could write them",
+       "others than `store.mode` says may open and so lock them, or a candidate's liveness file is closed to this user",
        "this user may not write the database, its log or the directory beside it"},
       {"files.system", "the file system under it", "memory only (tmpfs), or a container's own layer (overlay)",
        "a network file system, or mounted read-only"},

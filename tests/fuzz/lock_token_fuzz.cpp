@@ -3,6 +3,7 @@
 #include <string>
 
 #include "fuzz_support.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "lockcore/token/lock_token_parts.hpp"
 
 namespace {
@@ -27,7 +28,8 @@ void tryText(std::string text) {
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   require(tenure::lockTokenText(*read) == text, "a token has one spelling");
-  require(tenure::faultsOf(read->key).empty() && !read->owner.empty() && !read->token.isNone(), "a token is usable");
+  require(tenure::faultsOfStored(read->key).empty() && !read->owner.empty() && !read->token.isNone(),
+          "a token is usable");
   require(tenure::remainingOf(*read, read->clockDomain, read->sentAt).value_or(read->lease) <= read->lease,
           "a token never lasts longer than its lease");
 }

@@ -45,10 +45,11 @@ StoreResult<std::shared_ptr<TermLedger>> TermLedger::open(const Leadership& term
                                                           const Instant& now) {
   StoreResult<JobsDocument> document = jobsIn(handleOf(term).document());
   if (!document) return document.error();
-  return std::make_shared<TermLedger>(term, std::move(job), *std::move(document), wall, now);
+  return std::make_shared<TermLedger>(term, std::move(job), *document, wall, now);
 }
 
-TermLedger::TermLedger(const Leadership& term, Job job, JobsDocument document, sys_seconds wall, const Instant& now)
+TermLedger::TermLedger(const Leadership& term, Job job, const JobsDocument& document, sys_seconds wall,
+                       const Instant& now)
     : term_{term},
       job_{std::move(job)},
       origin_{handleOf(term).origin()},

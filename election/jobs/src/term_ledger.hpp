@@ -64,7 +64,8 @@ class TENURE_API TermLedger : public std::enable_shared_from_this<TermLedger> {
   [[nodiscard]] const Job& job() const noexcept { return job_; }
   [[nodiscard]] const Leadership& term() const noexcept { return term_; }
 
-  TermLedger(const Leadership& term, Job job, JobsDocument document, std::chrono::sys_seconds wall, const Instant& now);
+  TermLedger(const Leadership& term, Job job, const JobsDocument& document, std::chrono::sys_seconds wall,
+             const Instant& now);
 
  private:
   void doubt(std::chrono::sys_seconds wall, const JobsDocument& document);
