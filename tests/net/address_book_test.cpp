@@ -44,7 +44,7 @@ struct AddressBookTest : testing::Test {
   std::vector<LookupResult> found{};
 
   ~AddressBookTest() override {
-    while (running() > 0) finish(std::string{"the test is over"});
+    while (running() > 0) finish(LookupFault{"the test is over"});
   }
 
   [[nodiscard]] std::size_t running() const {
@@ -131,7 +131,7 @@ TEST_F(AddressBookTest, oldAddressesServeWhenTheResolverAnswersWithNothing) {
   find();
   ASSERT_TRUE(eventually([&] { return running() == 1; }));
   finish(list({"10.0.0.1"}));
-  for (const LookupResult& nothing : {LookupResult{std::string{"SERVFAIL"}}, LookupResult{Addresses{}}}) {
+  for (const LookupResult& nothing : {LookupResult{LookupFault{"SERVFAIL"}}, LookupResult{Addresses{}}}) {
     scheduler->advance(60s);
     find();
     ASSERT_TRUE(eventually([&] { return running() == 1; }));
@@ -144,10 +144,10 @@ TEST_F(AddressBookTest, oldAddressesServeWhenTheResolverAnswersWithNothing) {
 TEST_F(AddressBookTest, aFailureIsBelievedForAMomentOnly) {
   find();
   ASSERT_TRUE(eventually([&] { return running() == 1; }));
-  finish(std::string{"no such name"});
+  finish(LookupFault{"no such name"});
   find();
   ASSERT_EQ(found.size(), 2U);
-  EXPECT_EQ(found[1].error(), "no such name");
+  EXPECT_EQ(found[1].error().why, "no such name");
   EXPECT_EQ(running(), 0U);
   scheduler->advance(AddressBook::failureKept);
   find();
