@@ -43,7 +43,7 @@ LookupResult systemLookup(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
+  // No AI_ADDRCONFIG: it hides ::1 where no other interface has an IPv6 address. All addresses are tried.
   addrinfo* list = nullptr;
   if (const int code = getaddrinfo(host.c_str(), nullptr, &hints, &list); code != 0) return faultOf(host, code);
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner{list, &freeaddrinfo};
