@@ -41,6 +41,11 @@ void leaveToParent(std::shared_ptr<T> object) {
   [[maybe_unused]] const auto* leaked = new std::shared_ptr<T>{std::move(object)};  // lint-allow(raw-new): see above
 }
 
+template <class T>
+void leaveToParent(std::unique_ptr<T> object) noexcept {
+  static_cast<void>(object.release());
+}
+
 }  // namespace tenure
 
 namespace tenure::detail {
