@@ -102,8 +102,8 @@ class LoopEnd : public testing::Test {
     runtime.scheduler = makeAsioScheduler(io_->get_executor());
     return runtime;
   }
-  [[nodiscard]] Group group(unsigned shards = 0) const {
-    GroupOptions options{.group = "g", .lease = {.duration = 1s}};
+  [[nodiscard]] Group group(unsigned shards = 0, std::chrono::milliseconds lease = 1s) const {
+    GroupOptions options{.group = "g", .lease = {.duration = lease}};
     if (shards > 0) options.shards.count = shards;
     return Group::make(std::move(options), store_).value();
   }
@@ -260,10 +260,13 @@ TEST_F(LoopEnd, anAcquisitionThatIsAwaitedEndsWithItsLoop) {
   EXPECT_FALSE(told);
 }
 
-/// The loop has nothing to do any more once the release is acknowledged, so run() returns by itself.
+/// The loop has nothing to do any more once the release is acknowledged, so run() returns by itself: not only when a
+/// timer of so long a lease would have fired.
 TEST_F(LoopEnd, aLoopWithoutOtherWorkEndsAfterTheRelease) {
   Record record;
-  std::optional<LeaderElector> elector{std::in_place, group(), record.terms(), onLoop()};
+  Runtime runtime = onLoop();
+  const auto scheduler = runtime.scheduler;  // for the next elector
+  std::optional<LeaderElector> elector{std::in_place, group(0, 10min), record.terms(), std::move(runtime)};
   elector->start();
   ASSERT_TRUE(eventually([&] { return record.count("elected") == 1; }));
   const auto began = std::chrono::steady_clock::now();
