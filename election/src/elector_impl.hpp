@@ -65,6 +65,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   [[nodiscard]] TermState termState() const noexcept { return isHere() ? cell_->load() : TermState{}; }
   [[nodiscard]] Instant now() const noexcept { return context_->clock->now(); }
   [[nodiscard]] ElectorStatus status() const;
+  [[nodiscard]] bool isAcquiring() const { return driver_->status().state == LeaseState::acquiring; }
   /// The part of the status that needs no lock.
   [[nodiscard]] ElectorStatus statusWithoutLease() const;
   [[nodiscard]] ElectorView view(const ElectorView& continues);
