@@ -34,14 +34,43 @@ LeaseRecord record() {
 TEST(LeaseView, StateFollowsTheRecord) {
   EXPECT_EQ(viewOf("g", "s", std::nullopt, 0).state(), LeaseViewState::none);
   EXPECT_EQ(viewOf("g", "s", record(), 62'000).state(), LeaseViewState::held);
-  EXPECT_EQ(viewOf("g", "s", record(), 71'000).state(), LeaseViewState::held) << "the lease is just over";
-  EXPECT_EQ(viewOf("g", "s", record(), 71'001).state(), LeaseViewState::silent);
   LeaseRecord released = record();
   released.released = true;
   EXPECT_EQ(viewOf("g", "s", released, 990'000).state(), LeaseViewState::released);
+}
+
+TEST(LeaseView, NoWallClockAloneCallsALeaderSilent) {
+  struct Case {
+    std::int64_t now;  // the last renewal was at 61 s, and the lease is 10 s
+    nanoseconds watched;
+    LeaseViewState state;
+    bool doubtful;
+  };
+  const auto held = LeaseViewState::held, silent = LeaseViewState::silent;
+  for (const Case& at :
+       {Case{62'000, 0s, held, false}, Case{71'000, 5s, held, false}, Case{71'001, 0s, held, true},
+        Case{71'001, 4'999ms, held, true}, Case{71'001, 5s, silent, false}, Case{990'000, 0s, held, true},
+        Case{51'000, 5s, held, false}, Case{50'999, 0s, held, true}, Case{50'999, 5s, silent, false},
+        Case{62'000, 9'999ms, held, false}, Case{62'000, 10s, silent, false}}) {
+    LeaseView view = viewOf("g", "s", record(), at.now);
+    view.unrenewedFor = at.watched;
+    EXPECT_EQ(view.state(), at.state) << at.now << ' ' << at.watched.count();
+    EXPECT_EQ(view.isDoubtful(), at.doubtful) << at.now << ' ' << at.watched.count();
+    view.seenRenewed = true;
+    EXPECT_EQ(view.state(), at.state) << "it may have died since then";
+    EXPECT_FALSE(view.isDoubtful());
+  }
+}
+
+TEST(LeaseView, ALeaderThatWritesNoTimeIsSilentOnceItWasWatchedForItsLease) {
   LeaseRecord untimed = record();
   untimed.renewedAtMillis = 0;
-  EXPECT_EQ(viewOf("g", "s", untimed, 990'000).state(), LeaseViewState::held) << "no time says nothing";
+  LeaseView view = viewOf("g", "s", untimed, 990'000);
+  EXPECT_FALSE(view.isDoubtful());
+  view.unrenewedFor = 9'999ms;
+  EXPECT_EQ(view.state(), LeaseViewState::held);
+  view.unrenewedFor = 10s;
+  EXPECT_EQ(view.state(), LeaseViewState::silent);
 }
 
 Instant after(nanoseconds time) { return {time, time, time}; }
