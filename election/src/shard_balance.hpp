@@ -39,9 +39,9 @@ struct ShardOrders {
   friend bool operator==(const ShardOrders&, const ShardOrders&) = default;
 };
 
-/// Each candidate decides alone, from its own listings. All come to the same spread because they apply the same rules to
-/// what all can see: who is present, and who holds what. A candidacy cannot be seen, so it counts as nothing: a shard
-/// that is only competed for is a free shard for its candidate as well.
+/// Each candidate decides alone, from its own listings. All come to the same spread because they apply the same rules
+/// to what all can see: who is present, and who holds what. A candidacy cannot be seen, so it counts as nothing: a
+/// shard that is only competed for is a free shard for its candidate as well.
 ///
 /// - The free shards are dealt to the members, always to the one that has least (dealShards). A candidate competes for
 ///   the shards that fall to it, and withdraws from the others. A shard that is won by the member to which it fell
@@ -50,9 +50,10 @@ struct ShardOrders {
 ///   released. Such a shard takes the place of one that fell to the candidate.
 /// - A member that wins nothing although shards fall to it may be unable to. After several listings a member that leads
 ///   all of its own deal takes one of these shards, and then as many as it has won of them, and one more.
-/// - Only what is led beyond the `most` of the share is given up, once the members have been the same for a while, a few
-///   shards at a time. When all is quiet and a member still has less than the `least` of its share, as many members that
-///   have one shard more give up that shard as are needed.
+/// - Only what is led beyond the `most` of the share is given up, once the members have been the same for a while, a
+/// few
+///   shards at a time. When all is quiet and a member still has less than the `least` of its share, as many members
+///   that have one shard more give up that shard as are needed.
 ///
 /// Together these rules need no more moves than any other way to an even spread. If members see different things for a
 /// moment, two may want one shard: the lease decides. The guarantee of at most one owner does not depend on anything

@@ -36,8 +36,8 @@ struct ShardShare {
 /// share. `owned` is what the members have now. How many a member gets: each time the one that has the fewest gets one
 /// more; if several have the same number, first the preferred one and then the one with the lower id.
 /// Which ones it gets: the shards in turn go to the member with the greatest hash of both names among those that still
-/// get some (rendezvous hashing). So if a member wins a shard that fell to it, the others fall to whom they fell before,
-/// and a member that comes or goes changes as few as possible.
+/// get some (rendezvous hashing). So if a member wins a shard that fell to it, the others fall to whom they fell
+/// before, and a member that comes or goes changes as few as possible.
 [[nodiscard]] std::vector<std::size_t> dealShards(const std::vector<std::size_t>& free,
                                                   const std::vector<ShardMember>& members,
                                                   const std::vector<ShardShare>& shares,

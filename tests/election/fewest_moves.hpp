@@ -12,7 +12,7 @@ namespace tenure::test {
 /// The fewest shards that must change hands for an even spread over these members. It tries every way to distribute the
 /// rest (dynamic programming over the members), and does not know how the candidates decide.
 inline std::size_t fewestMoves(std::size_t shards, const std::vector<ShardMember>& members,
-                        const std::vector<std::size_t>& owned) {
+                               const std::vector<std::size_t>& owned) {
   const std::vector<ShardShare> shares = fairShares(shards, members);
   std::map<std::size_t, std::size_t> best{{0, 0}};  // shards dealt so far -> fewest given up
   for (std::size_t i = 0; i < members.size(); ++i) {

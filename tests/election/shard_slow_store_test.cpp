@@ -1,5 +1,5 @@
-// A sharded start on a store that is slow to write: candidates give up nothing that they have just won, and write hardly
-// anything in vain.
+// A sharded start on a store that is slow to write: candidates give up nothing that they have just won, and write
+// hardly anything in vain.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -184,9 +184,7 @@ class SlowWorld {
     return !changes_.empty() || std::any_of(members_.begin(), members_.end(), open);
   }
   /// Each candidate acts on it once it is in its listing, and then gives up nothing at first.
-  void changed() {
-    changes_.push_back({now_ + interval + interval / 10 + slowness_.listing + 2 * tick, present()});
-  }
+  void changed() { changes_.push_back({now_ + interval + interval / 10 + slowness_.listing + 2 * tick, present()}); }
   [[nodiscard]] std::vector<std::size_t> present() const {
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -237,13 +235,18 @@ class SlowWorld {
   void apply(const Write& write) {
     Member& m = members_[write.member];
     switch (write.kind) {
-      case Write::Kind::join: m.present = m.alive; return changed();
-      case Write::Kind::leave: m.present = false; return changed();
+      case Write::Kind::join:
+        m.present = m.alive;
+        return changed();
+      case Write::Kind::leave:
+        m.present = false;
+        return changed();
       case Write::Kind::release:
         holders_[write.shard].clear();
         m.seats.erase(write.shard);
         return;
-      case Write::Kind::acquire: return acquired(write);
+      case Write::Kind::acquire:
+        return acquired(write);
     }
   }
   void acquired(const Write& write) {

@@ -117,10 +117,10 @@ elseif(CASE STREQUAL "headers")
 elseif(CASE STREQUAL "options")
   # ON is required, AUTO is told where it is left out, and what is OFF is not looked for.
   set(without "-DTENURE_SOURCE=${TENURE_SOURCE}" -DCMAKE_DISABLE_FIND_PACKAGE_hiredis=ON
-    -DCMAKE_DISABLE_FIND_PACKAGE_yaml-cpp=ON -DCMAKE_DISABLE_FIND_PACKAGE_date=ON -DCMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON
+    -DCMAKE_DISABLE_FIND_PACKAGE_yaml-cpp=ON -DCMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON
     -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
   configure_consumer("${SCRATCH}/options" ${without})
-  foreach(part REDIS CONFIG JOBS SQLITE DYNAMODB POSTGRESQL POSTGRESQL_STORE ETCD_STORE KUBERNETES_STORE HTTP_FENCE)
+  foreach(part REDIS CONFIG SQLITE DYNAMODB POSTGRESQL POSTGRESQL_STORE ETCD_STORE KUBERNETES_STORE HTTP_FENCE)
     if(NOT output MATCHES "Without [^\n]*TENURE_WITH_${part}[^\n]*which was not found|Without [^\n]*TENURE_WITH_${part}[^\n]*OFF")
       message(FATAL_ERROR "nothing says that TENURE_WITH_${part} is left out:\n${output}")
     endif()
