@@ -1,4 +1,6 @@
 // The parts that need no process: what is shown in which form, and when.
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include <tenure/election/pause.hpp>
@@ -13,6 +15,7 @@
 #include "cli/startup_log.hpp"
 #include "cli/supervisor_waits.hpp"
 #include "cli/wakeups.hpp"
+#include "lockcore/runtime/output_writer.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -79,6 +82,53 @@ LeaseStatus failing(const std::string& message, bool permanent) {
   LeaseStatus status;
   status.lastError = StoreError{ErrorClass::misconfigured, message, permanent};
   return status;
+}
+
+/// What comes to stderr, without the times.
+class QuietLogTest : public testing::Test {
+ protected:
+  QuietLogTest() { testing::internal::CaptureStderr(); }
+  ~QuietLogTest() override { static_cast<void>(testing::internal::GetCapturedStderr()); }
+
+  [[nodiscard]] static std::vector<std::string> written() {
+    EXPECT_EQ(stderrWriter().flush(std::nullopt), 0);
+    std::istringstream in{testing::internal::GetCapturedStderr()};
+    testing::internal::CaptureStderr();
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line.substr(line.find(' ') + 1));
+    return lines;
+  }
+};
+using Lines = std::vector<std::string>;
+
+TEST_F(QuietLogTest, keepsWhatIsLessThanAWarningUntilThereIsSomethingToTell) {
+  QuietLog log{LogLevel::info, LogFormat::text, true};
+  const Logger logger = log.logger();
+  logger.log(LogLevel::info, "one");
+  logger.log(LogLevel::debug, "never");
+  logger.log(LogLevel::info, "two");
+  EXPECT_EQ(written(), Lines{});
+  logger.log(LogLevel::warn, "three");
+  EXPECT_EQ(written(), Lines{"warn  tenure: three"});
+  log.open();
+  EXPECT_EQ(written(), (Lines{"info  tenure: one", "info  tenure: two"}));
+  logger.log(LogLevel::info, "four");
+  EXPECT_EQ(written(), Lines{"info  tenure: four"});
+}
+
+TEST_F(QuietLogTest, keepsTheLatestLines) {
+  QuietLog log{LogLevel::info, LogFormat::text, true};
+  for (int i = 1; i <= 1'001; ++i) log.logger().log(LogLevel::info, std::to_string(i));
+  log.open();
+  const Lines lines = written();
+  ASSERT_EQ(lines.size(), 1'000U);
+  EXPECT_EQ(lines.front(), "info  tenure: 2");
+}
+
+TEST_F(QuietLogTest, isAnyOtherLogWhereItIsNotQuiet) {
+  QuietLog log{LogLevel::info, LogFormat::text, false};
+  log.logger().log(LogLevel::info, "one");
+  EXPECT_EQ(written(), Lines{"info  tenure: one"});
 }
 
 TEST(FirstContact, TellsTheCauseAtOnceAndThenAtGrowingIntervals) {
