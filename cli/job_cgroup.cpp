@@ -123,7 +123,8 @@ pid_t JobCgroup::forkInto() const noexcept {
 }
 
 void JobCgroup::kill() const noexcept {
-  const UniqueFd file{openat(directory_.get(), "cgroup.kill", O_WRONLY | O_CLOEXEC)};
+  const int flags = O_WRONLY | O_CLOEXEC;  // lint-allow(standard-streams): a reaper has closed them, others have them
+  const UniqueFd file{openat(directory_.get(), "cgroup.kill", flags)};
   [[maybe_unused]] const ssize_t written = write(file.get(), "1", 1);
 }
 
