@@ -118,7 +118,8 @@ const char* const status = R"(tenure status - show who leads
 Usage: tenure status FILE [--json] [--watch]
 
 Reads the store and changes nothing. The times are by the wall clock of the
-leader's machine, for people; no decision of the election uses them.
+leader's machine, for people. A leader that seems silent by them is watched
+for half of its lease before it is called so.
 
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
@@ -129,8 +130,8 @@ Options:
 Exit codes:
   0    somebody leads      2    wrong arguments or configuration
   83   the store cannot be reached
-  84   nobody leads, the group is paused, or the holder has been silent for
-       longer than its lease
+  84   nobody leads, the group is paused, or the holder did not renew while
+       it was watched
 
 Examples:
   tenure status --config group.yaml

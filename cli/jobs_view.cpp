@@ -53,7 +53,7 @@ void addNext(JobView& view, sys_seconds now) {
   view.next = schedule->after(now);
   const auto zone = Zone::named(view.config->timeZone);
   if (!zone || view.config->timeZone == "UTC") return;
-  const sys_seconds local{zone->at(*view.next).local(*view.next).time_since_epoch()};
+  const sys_seconds local{zone->data().at(*view.next).local(*view.next).time_since_epoch()};
   std::string text = periodText(local);
   text.pop_back();  // it is not UTC
   view.localNext = text + ' ' + view.config->timeZone;

@@ -56,6 +56,9 @@ std::string ago(milliseconds time) {
 /// By the wall clocks, for people.
 bool isOver(const LeaseView& view) noexcept { return view.renewedAgo > view.record->leaseDuration; }
 
+/// A time in the future says as little: the clocks differ.
+bool isFarAway(const LeaseView& view) noexcept { return isOver(view) || view.renewedAgo < -view.record->leaseDuration; }
+
 std::string stateText(const LeaseView& view, bool colours) {
   switch (view.state()) {
     case LeaseViewState::none:
@@ -70,9 +73,9 @@ std::string stateText(const LeaseView& view, bool colours) {
       return coloured("nobody leads; the record of the last term was deleted, so candidates wait out its lease",
                       Colour::bad, colours);
     case LeaseViewState::paused:
-      return coloured(isOver(view) ? "paused: nobody leads; its time is over, and candidates may take the lease"
-                                   : "paused: nobody leads",
-                      Colour::warning, colours);
+      return coloured(
+          isOver(view) ? "paused: nobody leads; by the wall clocks its time is over" : "paused: nobody leads",
+          Colour::warning, colours);
     case LeaseViewState::silent:
       break;
   }
@@ -104,7 +107,12 @@ LeaseViewState LeaseView::state() const noexcept {
   if (record->vanished) return LeaseViewState::vanished;
   if (record->released) return LeaseViewState::released;
   if (pause) return LeaseViewState::paused;
-  return isOver(*this) ? LeaseViewState::silent : LeaseViewState::held;
+  const auto proof = isFarAway(*this) ? record->leaseDuration / 2 : record->leaseDuration;
+  return unrenewedFor >= proof ? LeaseViewState::silent : LeaseViewState::held;
+}
+
+bool LeaseView::isDoubtful() const noexcept {
+  return state() == LeaseViewState::held && isFarAway(*this) && !seenRenewed;
 }
 
 LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord> record, std::int64_t nowMillis) {

@@ -1,4 +1,4 @@
-// The log of `tenure run` before its store has answered: each cause is logged in one line.
+// The log of `tenure run` at its start: of a start that finds nothing to do, and before the store has answered.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,23 @@
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure::cli {
+
+/// The lines on stderr. cron mails whatever a start prints, and `run --once` is started often to find nothing to do. So
+/// if it is `quiet`, lines below `warn` wait until there is something to tell, with the times that they have.
+class QuietLog {
+ public:
+  QuietLog(LogLevel level, LogFormat format, bool quiet);
+
+  /// May outlive this object. Any thread may use it.
+  [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
+  /// There is something to tell: writes the lines that wait; none waits from now on.
+  void open();
+
+ private:
+  struct Waiting;
+  std::shared_ptr<Waiting> waiting_;  ///< null: it is not quiet
+  Logger logger_;
+};
 
 /// Every part that needs the store at the start (schema, liveness file, watch, first read) meets the same trouble and
 /// warns about it. Until `open`, warnings are held back. So the supervisor, which checks often, can report the cause

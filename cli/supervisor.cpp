@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <unistd.h>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -77,6 +78,11 @@ nanoseconds proofTime(const SupervisorOptions& options, const LeaseTiming& timin
   return options.busyIsFine ? 2 * nanoseconds{timing.duration()} + std::chrono::seconds{5} : nanoseconds{0};
 }
 
+/// A person at a terminal wants to see what goes on, and so does who sets the level `debug`.
+bool mayHaveNothingToTell(const SupervisorOptions& options, LogLevel level) {
+  return options.once && (options.job || options.busyIsFine) && level == LogLevel::info && isatty(STDERR_FILENO) != 1;
+}
+
 std::string secondsText(nanoseconds time) {
   return durationText(std::chrono::duration_cast<milliseconds>(std::max(time, nanoseconds{0})));
 }
@@ -87,8 +93,9 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
     : terminates_{config.options.onLost == OnLost::terminate},
       logFormat_{config.logFormat},
       options_{std::move(options)},
-      startupLog_{Logger::toStderr(config.logLevel, config.logFormat)},
-      logger_{prefixed(Logger::toStderr(config.logLevel, config.logFormat), toString(LeaseKey{config.options.group}))},
+      quietLog_{config.logLevel, config.logFormat, mayHaveNothingToTell(options_, config.logLevel)},
+      startupLog_{quietLog_.logger()},
+      logger_{prefixed(quietLog_.logger(), toString(LeaseKey{config.options.group}))},
       routing_{routingOf(config, logger_)},
       store_{storeOf(config, !options_.http.empty(), startupLog_.logger())},
       group_{withoutTerminate(std::move(config), store_.store, startupLog_.logger())},
@@ -297,6 +304,7 @@ void Supervisor::advance(const Instant& now) {
 
 void Supervisor::leave(int code) {
   if (!exitCode_) exitCode_ = code;
+  if (code != exitOk) quietLog_.open();
   waitLimit_.lift();
   if (candidacy_) {
     candidacy_->stop();
@@ -346,6 +354,7 @@ std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
 /// lease.
 void Supervisor::quit() {
   startupLog_.open();
+  if (*exitCode_ != exitOk || mayHaveAcquired_) quietLog_.open();
   if (!mayHaveAcquired_) exitAtOnce(*exitCode_);
   complain("it is not known whether an attempt to acquire " + toString(group_.key()) +
            " arrived, because the store has not answered; if it did, nobody is elected for " +

@@ -122,6 +122,7 @@ class Supervisor {
   const bool terminates_;  ///< on_lost: terminate
   const LogFormat logFormat_;
   const SupervisorOptions options_;
+  QuietLog quietLog_;
   StartupLog startupLog_;
   const Logger logger_;  ///< puts the group's name before each line
   const Routing routing_;

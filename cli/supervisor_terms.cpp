@@ -38,6 +38,7 @@ void Supervisor::beginWork() {
 }
 
 void Supervisor::startJob() {
+  quietLog_.open();
   jobBegan_ = readClock();
   publisher_.publish(*term_);
   try {

@@ -4,11 +4,14 @@
 #include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
+#include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 
 #include "cli/exit_codes.hpp"
 #include "cli/lease_view.hpp"
+#include "cli/lock_watch.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "cli/store_calls.hpp"
@@ -16,6 +19,7 @@
 #include "commands.hpp"
 #include "config/src/duration.hpp"
 #include "config_file.hpp"
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -34,19 +38,58 @@ std::string essence(const LeaseView& view) {
   return std::to_string(static_cast<int>(view.state())) + who + length + view.address + view.warning;
 }
 
-StoreResult<LeaseView> lookAt(const LeaseOfGroup& lease) {
-  StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
-  if (!look) return look.error();
-  LeaseView view =
-      viewOf(lease.key.name, lease.store->describe(), std::move(look->record), wallClockMillisForDisplay());
-  view.warning = std::move(look->warning);
-  return view;
+/// Looks again and again, so that it can say whether the lease is renewed.
+class LeaseLooks {
+ public:
+  explicit LeaseLooks(const LeaseOfGroup& lease) : lease_{lease} {}
+
+  [[nodiscard]] StoreResult<LeaseView> next() {
+    const Instant sent = readClock();
+    StoreResult<LeaseLook> look = lookNow(*lease_.store, lease_.key);
+    if (!look) return look.error();
+    std::vector<ListedLease> seen;
+    if (look->record) seen.push_back({lease_.key, *look->record});
+    watch_.see(sent, readClock(), seen);
+    LeaseView view =
+        viewOf(lease_.key.name, lease_.store->describe(), std::move(look->record), wallClockMillisForDisplay());
+    view.warning = std::move(look->warning);
+    for (const LockWatch::Row& row : watch_.rows()) {
+      view.unrenewedFor = row.unrenewedFor;
+      view.seenRenewed = row.state == LockState::renewed;
+    }
+    return view;
+  }
+
+ private:
+  const LeaseOfGroup& lease_;
+  LockWatch watch_;
+};
+
+/// The wall clocks alone call nobody silent.
+StoreResult<LeaseView> judged(const LeaseOfGroup& lease) {
+  constexpr std::chrono::seconds quiet{2};
+  LeaseLooks looks{lease};
+  WakeTimer timer;
+  bool explained = false;
+  for (;;) {
+    StoreResult<LeaseView> view = looks.next();
+    if (!view || !view->isDoubtful()) return view;
+    if (view->unrenewedFor > quiet && !std::exchange(explained, true)) {
+      complain("the clocks of this machine and of " + shown(nameOf(view->record->holder), mostOfHolder) +
+               " differ, or it is silent; watches for at most " + durationText(view->record->leaseDuration / 2) +
+               " whether it renews");
+    }
+    timer.arm(refreshPeriod);
+    pollfd entry{timer.descriptor(), POLLIN, 0};
+    poll(&entry, 1, -1);
+    timer.drain();
+  }
 }
 
 class StatusWatch {
  public:
   StatusWatch(const StatusArguments& arguments, const LeaseOfGroup& lease, const SignalState& signals)
-      : arguments_{arguments}, lease_{lease}, events_{signals.heeded({SIGINT, SIGTERM, SIGHUP})} {}
+      : arguments_{arguments}, lease_{lease}, looks_{lease}, events_{signals.heeded({SIGINT, SIGTERM, SIGHUP})} {}
 
   /// Runs until ^C or a terminate signal.
   int run() {
@@ -63,7 +106,7 @@ class StatusWatch {
 
  private:
   bool show() {
-    const StoreResult<LeaseView> view = lookAt(lease_);
+    const StoreResult<LeaseView> view = looks_.next();
     if (!view) return showTrouble(view.error());
     std::string now = essence(*view);
     const bool live = !arguments_.json && isatty(STDOUT_FILENO) == 1;
@@ -88,6 +131,7 @@ class StatusWatch {
 
   const StatusArguments& arguments_;
   const LeaseOfGroup& lease_;
+  LeaseLooks looks_;
   SignalEvents events_;
   WakeTimer timer_;
   std::string shown_;
@@ -101,7 +145,7 @@ int statusCommand(const StatusArguments& arguments, const SignalState& signals) 
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   if (arguments.watch) return StatusWatch{arguments, lease, signals}.run();
-  const StoreResult<LeaseView> view = lookAt(lease);
+  const StoreResult<LeaseView> view = judged(lease);
   if (!view) {
     complain(faultText(*lease.store, view.error()));
     return exitStore;

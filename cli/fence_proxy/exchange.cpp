@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "forwarding.hpp"
+#include "lockcore/net/authority.hpp"
 
 namespace tenure::cli::fence_proxy {
 
@@ -30,10 +31,7 @@ bool mayLeaveBodyUnread(http::verb method) noexcept {
   return method != http::verb::post && method != http::verb::put && method != http::verb::patch;
 }
 
-std::string textOf(const Address& address) {
-  const bool isV6 = address.host.find(':') != std::string::npos;
-  return (isV6 ? '[' + address.host + ']' : address.host) + ':' + std::to_string(address.port);
-}
+std::string textOf(const Address& address) { return net::hostText(net::withoutLastDot(address.host), address.port, 0); }
 
 /// The parser ignores codings before "chunked", or instead of it, and leaves them to its caller. They must be refused
 /// here: the field is not forwarded, so without it the client would take the coded bytes for the body.

@@ -15,7 +15,7 @@ namespace {
 Endpoints lookUp(const Address& name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
+  hints.ai_flags = AI_NUMERICSERV;
   addrinfo* list = nullptr;
   if (getaddrinfo(name.host.c_str(), std::to_string(name.port).c_str(), &hints, &list) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner{list, &freeaddrinfo};
@@ -75,7 +75,7 @@ void NameLookup::start() {
     });
   };
   try {
-    detail::startDetachedThread("tenure-lookup", answer);
+    tenure::detail::startDetachedThread("tenure-lookup", answer);
   } catch (const std::system_error&) {
     --running_;  // no thread is available: treated as an unknown name
   }

@@ -14,7 +14,7 @@ required_conan_version = ">=2.0"
 # The options of the recipe, each with what it needs of others, and the option of CMakeLists.txt.
 PARTS = {
     "with_sqlite": ("TENURE_WITH_SQLITE", ["sqlite3/[>=3.40 <4]"]),
-    "with_jobs": ("TENURE_WITH_JOBS", ["date/3.0.1"]),
+    "with_jobs": ("TENURE_WITH_JOBS", []),
     "with_config": ("TENURE_WITH_CONFIG", ["yaml-cpp/0.8.0"]),
     "with_dynamodb": ("TENURE_WITH_DYNAMODB", ["openssl/[>=3 <4]"]),
     "with_postgresql": ("TENURE_WITH_POSTGRESQL", ["libpq/15.5"]),
@@ -33,7 +33,6 @@ FOREIGN = {
     "hiredis": ("hiredis::hiredis", "hiredis"),
     "yaml-cpp": ("yaml-cpp::yaml-cpp", "yaml-cpp"),
     "-lboost_json": ("boost::json", "boost_json"),
-    "-ldate-tz": ("date::date-tz", "date-tz"),
 }
 
 

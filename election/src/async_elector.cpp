@@ -53,8 +53,11 @@ class RevocationWait : public std::enable_shared_from_this<RevocationWait> {
 /// The thread of a term waits here until nobody holds its work any more.
 class WorkEnd {
  public:
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
   [[nodiscard]] static std::shared_ptr<void> workOf(const std::shared_ptr<WorkEnd>& end) {
-    return {end.get(), [end](void*) { end->tell(); }};
+    return {end.get(), [end](void*) {
+              if (auto* own = inItsProcess(end)) own->tell();
+            }};
   }
   void wait() {
     std::unique_lock lock{mutex_};
@@ -68,6 +71,7 @@ class WorkEnd {
     told_.notify_all();
   }
 
+  const ProcessMark mark_{};
   std::mutex mutex_;
   std::condition_variable told_{};
   bool over_{false};
@@ -78,7 +82,9 @@ class WorkEnd {
 AwaitedTerm::AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept
     : term_{std::move(term)}, work_{std::move(work)} {}
 
+/// In a forked child the term's token has fired, and `cancel` may be locked for ever.
 void AwaitedTerm::whenRevoked(std::function<void(bool)> done, const std::stop_token& cancel) const {
+  if (!handleOf(term_).mark.isHere()) return tell(done, true);
   std::make_shared<RevocationWait>(std::move(done))->begin(term_.stopToken(), cancel);
 }
 
@@ -86,6 +92,8 @@ void AwaitedTerm::whenRevoked(std::function<void(bool)> done, const std::stop_to
 class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
  public:
   using Done = std::function<void(std::optional<AwaitedTerm>)>;
+
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
 
   /// On a callback thread: returns when the work of the term has ended. Work that ends before its term gives the term
   /// up: nobody would take it any more, and no other candidate could lead.
@@ -168,6 +176,7 @@ class AsyncElector::Terms : public std::enable_shared_from_this<Terms> {
     if (over) tell<std::optional<AwaitedTerm>>(over.mapped().done, std::nullopt);
   }
 
+  const ProcessMark mark_{};
   std::mutex mutex_;
   std::optional<AwaitedTerm> offered_{};
   Waits waits_{};
@@ -183,7 +192,8 @@ AsyncElector::AsyncElector(Group group, Runtime runtime) : terms_{std::make_shar
 }
 
 AsyncElector::~AsyncElector() {
-  if (elector_) requestStop();
+  if (!elector_) return;
+  terms_->isHere() ? requestStop() : leaveToParent(std::move(terms_));
 }
 
 AsyncElector::AsyncElector(AsyncElector&&) noexcept = default;
@@ -199,18 +209,19 @@ void AsyncElector::start() { elector_->start(); }
 
 void AsyncElector::requestStop() {
   elector_->requestStop();
-  terms_->stop();
+  if (auto* own = inItsProcess(terms_)) own->stop();
 }
 
 ReleaseResult AsyncElector::stop() {
-  terms_->stop();
+  if (auto* own = inItsProcess(terms_)) own->stop();
   return elector_->stop();
 }
 
 LeaderElector& AsyncElector::elector() noexcept { return *elector_; }
 
 void AsyncElector::whenElected(std::function<void(std::optional<AwaitedTerm>)> done, const std::stop_token& cancel) {
-  terms_->wait(std::move(done), cancel);
+  auto* own = inItsProcess(terms_);
+  return own != nullptr ? own->wait(std::move(done), cancel) : tell<std::optional<AwaitedTerm>>(done, std::nullopt);
 }
 
 }  // namespace tenure

@@ -43,6 +43,13 @@ ElectorImpl::ElectorImpl(Group group, Listener listener, Runtime runtime, const 
   listeners_.add(std::move(listener));
 }
 
+/// A term may still be led: the handle was destroyed where nothing may wait, and the loop ended before the machine
+/// could stop. Its work is told all the same. No callback begins, because the executor may be gone with the loop.
+ElectorImpl::~ElectorImpl() {
+  if (const auto term = takeTerm()) context_->stopTokens->post([term] { term->stop.fire(); });
+  if (driver_) closeDriver();
+}
+
 std::shared_ptr<ElectorImpl> ElectorImpl::make(Group group, Listener listener, Runtime runtime, ElectorPart part) {
   std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
   auto impl = std::make_shared<ElectorImpl>(std::move(group), std::move(listener), std::move(runtime), scheduler,
@@ -84,7 +91,6 @@ std::shared_ptr<ReclaimRequests> ElectorImpl::reclaimRequests() {
 }
 
 void ElectorImpl::addListener(Listener listener) {
-  if (!isOriginalProcess()) return;
   const std::lock_guard lock{mutex_};
   if (phase_ != Phase::fresh) throw std::logic_error("LeaderElector: listeners are added before start()");
   listeners_.add(std::move(listener));
@@ -137,17 +143,7 @@ std::optional<ReleaseResult> ElectorImpl::awaitStopped(const Patience& patience)
 void ElectorImpl::abandon() { abandon(patienceOfStop(group_.timing())); }
 
 void ElectorImpl::abandon(const Patience& patience) {
-  if (mustNotBlock()) {
-    bool endsLater = false;
-    {
-      const std::lock_guard lock{mutex_};
-      endsLater = !result_ && phase_ != Phase::fresh;
-      if (endsLater) keepAlive_ = shared_from_this();
-    }
-    requestStop();
-    if (!endsLater) closeDriver();
-    return;
-  }
+  if (mustNotBlock()) return leave(patience);
   requestStop();
   const bool ended = awaitStopped(patience).has_value();
   nanoseconds grace{0};
@@ -162,6 +158,19 @@ void ElectorImpl::abandon(const Patience& patience) {
   closeDriver();  // a library thread may keep this for a moment; the user's scheduler may be gone by then
   if (!listeners_.mute()) return log(LogLevel::error, "the elector is destroyed while a callback of it is running");
   if (ended) listeners_.clear();  // here and now, because a library thread may hold the last reference to this
+}
+
+/// What is left to do is done on the scheduler, which keeps this until then.
+void ElectorImpl::leave(const Patience& patience) {
+  bool endsLater = false;
+  {
+    const std::lock_guard lock{mutex_};
+    endsLater = !result_ && phase_ != Phase::fresh;
+    abandoned_ = endsLater;
+  }
+  if (endsLater) keep(shared_from_this(), patience);
+  requestStop();
+  if (!endsLater) closeDriver();
 }
 
 void ElectorImpl::awaitStopCallbacks(nanoseconds patience) {

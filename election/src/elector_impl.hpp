@@ -34,6 +34,9 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
                                                          ElectorPart part = {});
   ElectorImpl(Group group, Listener listener, Runtime runtime, const std::shared_ptr<Scheduler>& scheduler,
               ElectorPart part);
+  ~ElectorImpl();
+  ElectorImpl(const ElectorImpl&) = delete;
+  ElectorImpl& operator=(const ElectorImpl&) = delete;
 
   void addListener(Listener listener);
   /// `sighting`: what was seen of the lease before.
@@ -45,6 +48,10 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   void abandon();
   /// The same, but waits no longer than `patience`.
   void abandon(const Patience& patience);
+  /// The same where nothing may wait.
+  void leave(const Patience& patience);
+  /// The scheduler keeps `owner` until this has stopped; see LeaseDriver::keep.
+  void keep(std::shared_ptr<void> owner, const Patience& patience) { driver_->keep(std::move(owner), patience.left()); }
   /// No callback is running or due.
   [[nodiscard]] bool isIdle() const { return termLane_->isIdle() && noticeLane_->isIdle(); }
 
@@ -54,13 +61,16 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   }
 
   /// In the child of a fork an elector neither leads nor renews.
-  [[nodiscard]] bool isOriginalProcess() const noexcept { return context_->mark.isHere(); }
-  [[nodiscard]] TermState termState() const noexcept { return isOriginalProcess() ? cell_->load() : TermState{}; }
+  [[nodiscard]] bool isHere() const noexcept { return context_->mark.isHere(); }
+  [[nodiscard]] TermState termState() const noexcept { return isHere() ? cell_->load() : TermState{}; }
   [[nodiscard]] Instant now() const noexcept { return context_->clock->now(); }
   [[nodiscard]] ElectorStatus status() const;
+  [[nodiscard]] bool isAcquiring() const { return driver_->status().state == LeaseState::acquiring; }
   /// The part of the status that needs no lock.
   [[nodiscard]] ElectorStatus statusWithoutLease() const;
   [[nodiscard]] ElectorView view(const ElectorView& continues);
+  /// Shows that nothing is led.
+  [[nodiscard]] ElectorView viewInChild() const;
   [[nodiscard]] const std::string& candidate() const noexcept { return context_->candidate; }
   [[nodiscard]] bool observes() const noexcept { return group_.options().candidate.mode == CandidateMode::observe; }
 
@@ -70,6 +80,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   void connect(std::shared_ptr<Scheduler> scheduler);
   [[nodiscard]] std::shared_ptr<ReclaimRequests> reclaimRequests();
   void closeDriver();
+  [[nodiscard]] ElectorView viewOn(std::shared_ptr<LeaseAccount> account) const;
   [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
   void awaitStopCallbacks(std::chrono::nanoseconds patience);
 
@@ -131,7 +142,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   ElectorView view_{};                           ///< empty until somebody asks
   std::shared_ptr<TermHandle> term_{};           ///< the term whose work was not told to stop yet
   std::shared_ptr<TermHandle> endedLast_{};      ///< the last one whose work was told to stop
-  std::shared_ptr<ElectorImpl> keepAlive_{};     ///< until Stopped, if the handle was destroyed inside a callback
+  bool abandoned_{false};                        ///< the handle was destroyed where nothing may wait
 };
 
 /// How long stop() may take, counted from its call.

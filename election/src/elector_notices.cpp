@@ -192,14 +192,14 @@ void ElectorImpl::on(const action::Stopped& stopped) {
   const std::string result{toString(stopped.result)};
   log(LogLevel::info, "stopped (" + result + ")", LogEvent::candidateStopped, {{"result", result}});
   if (documents_) documents_->close();
-  std::shared_ptr<ElectorImpl> last;  // destroyed after the lock is released, if this was the last reference
+  bool abandoned = false;
   {
     const std::lock_guard lock{mutex_};
-    last = std::move(keepAlive_);
+    abandoned = abandoned_;
     result_ = stopped.result;
     stopped_.notify_all();
   }
-  if (last) closeDriver();  // the user's handle is gone
+  if (abandoned) closeDriver();
 }
 
 void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {

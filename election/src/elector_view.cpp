@@ -12,10 +12,17 @@ ElectorView ElectorImpl::view(const ElectorView& continues) {
   if (view_) return view_;
   auto account = continues ? continues.parts()->account : std::make_shared<LeaseAccount>();
   driver_->countIn(account);
-  view_ = ElectorView{std::make_shared<const ElectorView::Parts>(
-      ElectorView::Parts{group_.name(), candidate(), nameOfStore(*group_.store()), group_.timing().duration(),
-                         observes(), cell_, context_->clock, driver_, std::move(account), context_->mark})};
+  view_ = viewOn(std::move(account));
   return view_;
+}
+
+ElectorView ElectorImpl::viewInChild() const { return viewOn(std::make_shared<LeaseAccount>()); }
+
+ElectorView ElectorImpl::viewOn(std::shared_ptr<LeaseAccount> account) const {
+  std::string store = isHere() ? nameOfStore(*group_.store()) : std::string{};  // a store may have locks of its own
+  return ElectorView{std::make_shared<const ElectorView::Parts>(
+      ElectorView::Parts{group_.name(), candidate(), std::move(store), group_.timing().duration(), observes(), cell_,
+                         context_->clock, driver_, std::move(account), context_->mark})};
 }
 
 const std::string& ElectorView::group() const noexcept { return parts_->group; }

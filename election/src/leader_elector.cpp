@@ -17,7 +17,7 @@ LeaderElector::LeaderElector(Group group, Listener listener, Runtime runtime) {
 
 LeaderElector::~LeaderElector() {
   if (!impl_) return;
-  impl_->isOriginalProcess() ? impl_->abandon() : leaveToParent(std::move(impl_));
+  impl_->isHere() ? impl_->abandon() : leaveToParent(std::move(impl_));
 }
 
 LeaderElector::LeaderElector(LeaderElector&&) noexcept = default;
@@ -28,21 +28,25 @@ LeaderElector& LeaderElector::operator=(LeaderElector&& other) noexcept {
   return *this;
 }
 
-void LeaderElector::addListener(Listener listener) { impl_->addListener(std::move(listener)); }
-
-void LeaderElector::start() {
-  if (impl_->isOriginalProcess()) impl_->start();
+void LeaderElector::addListener(Listener listener) {
+  if (auto* own = inItsProcess(impl_)) own->addListener(std::move(listener));
 }
 
-void LeaderElector::stepDown(std::string why) { impl_->stepDown(std::move(why)); }
+void LeaderElector::start() {
+  if (auto* own = inItsProcess(impl_)) own->start();
+}
+
+void LeaderElector::stepDown(std::string why) {
+  if (auto* own = inItsProcess(impl_)) own->stepDown(std::move(why));
+}
 
 ReleaseResult LeaderElector::stop() {
-  if (!impl_->isOriginalProcess()) return ReleaseResult::notHeld;
-  return impl_->stop();
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->stop() : ReleaseResult::notHeld;
 }
 
 void LeaderElector::requestStop() {
-  if (impl_->isOriginalProcess()) impl_->requestStop();
+  if (auto* own = inItsProcess(impl_)) own->requestStop();
 }
 
 bool LeaderElector::isLeader() const noexcept { return impl_->termState().leadsAt(impl_->now()); }
@@ -57,11 +61,14 @@ std::chrono::nanoseconds LeaderElector::remaining() const noexcept {
 }
 
 ElectorStatus LeaderElector::status() const {
-  return impl_->isOriginalProcess() ? impl_->status()
-                                    : impl_->statusWithoutLease();  // here the lock may be held for ever
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->status() : impl_->statusWithoutLease();
 }
 
-ElectorView LeaderElector::view(const ElectorView& continues) { return impl_->view(continues); }
+ElectorView LeaderElector::view(const ElectorView& continues) {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->view(continues) : impl_->viewInChild();
+}
 
 const std::string& LeaderElector::candidate() const noexcept { return impl_->candidate(); }
 

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <charconv>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <sys/un.h>
 
@@ -43,6 +44,10 @@ boost::system::result<ListenAddress, AddressFault> unixAddress(std::string path)
 }
 
 }  // namespace
+
+void throw_exception_from_error(const AddressFault& fault, const boost::source_location& /*where*/) {
+  throw std::invalid_argument{fault.message};
+}
 
 boost::system::result<ListenAddress, AddressFault> parseListen(const std::string& text) {
   if (text.starts_with(unixPrefix)) return unixAddress(text.substr(unixPrefix.size()));

@@ -22,6 +22,7 @@ struct ListenAddress {
 struct AddressFault {
   std::string message;
 };
+[[noreturn]] TENURE_API void throw_exception_from_error(const AddressFault& fault, const boost::source_location& where);
 
 [[nodiscard]] TENURE_API boost::system::result<ListenAddress, AddressFault> parseListen(const std::string& text);
 

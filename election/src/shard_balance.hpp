@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,32 +23,41 @@ struct ShardPicture {
   std::vector<std::string> holders;
 };
 
-/// The shards of this candidate. A shard that is being given up is in none of the lists.
+/// The shards of this candidate. A shard that is being given up is in `avoided` alone.
 struct OwnShards {
   std::vector<std::size_t> led;        ///< the one that was won last comes last
   std::vector<std::size_t> contested;  ///< competing for it, or trying to win it back
-  std::vector<std::size_t> avoided;    ///< given up on request just now: others come first
+  std::vector<std::size_t> acquiring;  ///< of the contested ones those whose write is under way
+  std::vector<std::size_t> avoided;    ///< given up just now: others come first
 };
 
 struct ShardOrders {
-  std::vector<std::size_t> take;    ///< begin to compete for these
-  std::vector<std::size_t> give;    ///< give these up in an orderly way
-  std::vector<std::size_t> forget;  ///< stop competing for these: somebody else has them
+  std::vector<std::size_t> take;      ///< begin to compete for these
+  std::vector<std::size_t> give;      ///< give these up in an orderly way: they are led
+  std::vector<std::size_t> withdraw;  ///< stop competing for these: they fall to others
 
   friend bool operator==(const ShardOrders&, const ShardOrders&) = default;
 };
 
-/// Each candidate decides alone, from its own listings. All come to the same spread because they apply the same rules.
-/// If they see different things for a moment, two may want one shard: the lease decides, and the other forgets it. The
-/// guarantee of at most one owner does not depend on anything here.
+/// Each candidate decides alone, from its own listings. All come to the same spread because they apply the same rules
+/// to what all can see: who is present, and who holds what. A candidacy cannot be seen, so it counts as nothing: a
+/// shard that is only competed for is a free shard for its candidate as well.
 ///
-/// - A free shard goes to the member that has the fewest shards (dealShards). If it stays free for several listings,
-///   because that member cannot take it, any member that has room takes it.
-/// - No member gives a shard up unless the members have been the same for a while. Then a member with more than the
-///   `most` of its share gives up the surplus, a few shards at a time. When all is quiet and a member still has less
-///   than the `least` of its share, as many members that have one shard more give up that shard as are needed.
+/// - The free shards are dealt to the members, always to the one that has least (dealShards). A candidate competes for
+///   the shards that fall to it, and withdraws from the others. A shard that is won by the member to which it fell
+///   changes nothing in the rest of the deal, so listings of different ages agree, however slowly the store writes.
+///   Only a write that is under way is not called back: it might win all the same, and the shard would have to be
+///   released. Such a shard takes the place of one that fell to the candidate.
+/// - A member that wins nothing although shards fall to it may be unable to. After several listings a member that leads
+///   all of its own deal takes one of these shards, and then as many as it has won of them, and one more.
+/// - Only what is led beyond the `most` of the share is given up, once the members have been the same for a while, a
+/// few
+///   shards at a time. When all is quiet and a member still has less than the `least` of its share, as many members
+///   that have one shard more give up that shard as are needed.
 ///
-/// Together these rules need no more moves than any other way to an even spread.
+/// Together these rules need no more moves than any other way to an even spread. If members see different things for a
+/// moment, two may want one shard: the lease decides. The guarantee of at most one owner does not depend on anything
+/// here.
 ///
 /// Not thread-safe: one owner calls it serially, with `now` never going back.
 class ShardBalance {
@@ -57,7 +68,7 @@ class ShardBalance {
     std::chrono::nanoseconds lease;
   };
 
-  /// For how many listings a free shard is left to the member that it was dealt to.
+  /// For how many listings, in which nothing moves, a free shard is left to the member to which it fell.
   static constexpr int patience = 4;
 
   explicit ShardBalance(Options options) : options_{std::move(options)} {}
@@ -66,13 +77,20 @@ class ShardBalance {
                                  RandomSource& random);
 
  private:
+  enum class Mine : unsigned char { no, contested, acquiring, led };
   struct Count;  // for one listing
 
   void note(const Instant& now, const ShardPicture& picture);
   [[nodiscard]] Count count(const Instant& now, const ShardPicture& picture, const OwnShards& own);
   [[nodiscard]] bool isStranger(const Instant& now, std::size_t shard);
-  void take(const Instant& now, const Count& count, const OwnShards& own, RandomSource& random, ShardOrders& orders);
-  [[nodiscard]] std::size_t surplus(const Instant& now, const Count& count, std::size_t staying) const;
+  void watchProgress(const Instant& now, const Count& count);
+  [[nodiscard]] bool isStuck(const std::string& member) const;
+  void compete(const Instant& now, const Count& count, const OwnShards& own, RandomSource& random, ShardOrders& orders);
+  void rescue(const Instant& now, const Count& count, const std::set<std::size_t>& avoided, RandomSource& random,
+              std::vector<bool>& wanted);
+  [[nodiscard]] std::vector<bool> wanted(const Instant& now, const Count& count, const OwnShards& own) const;
+  [[nodiscard]] std::size_t rescues(const Instant& now, const Count& count) const;
+  [[nodiscard]] std::size_t surplus(const Instant& now, const Count& count, std::size_t led) const;
   [[nodiscard]] bool stays(const Instant& now, std::size_t shard) const;
   void give(const Instant& now, const Count& count, const OwnShards& own, ShardOrders& orders) const;
   [[nodiscard]] bool passed(const Instant& since, const Instant& now) const {
@@ -81,13 +99,23 @@ class ShardBalance {
 
   const Options options_;
 
+  /// A shard was taken although it fell to another member, which did not take it.
+  struct Rescue {
+    Instant at;
+    std::string from;
+  };
   struct Shard {
-    int freeLooks{0};                        ///< listings in a row that showed it free and the same members
-    int settledLooks{0};                     ///< of these, the last ones in which nothing else was going on
     std::optional<Instant> strangerSince{};  ///< held by a holder that is no member
-    std::optional<Instant> rescuedAt{};      ///< taken beyond the share, because nobody else took it
+    std::optional<Rescue> rescued{};
+  };
+  /// Listings in a row in which shards fell to a member and it won none.
+  struct Progress {
+    std::size_t owned{0};
+    int idleLooks{0};
+    int quietLooks{0};  ///< of these, the last ones in which no other member won or lost anything either
   };
   std::vector<Shard> shards_{};
+  std::map<std::string, Progress> progress_{};  ///< by member
   std::vector<std::string> members_{};
   std::vector<std::string> holders_{};
   Instant membersSince_{};

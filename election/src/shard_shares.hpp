@@ -32,11 +32,15 @@ struct ShardShare {
 /// be asked to have. In the order of the members.
 [[nodiscard]] std::vector<ShardShare> fairShares(std::size_t shards, const std::vector<ShardMember>& members);
 
-/// Which member gets each of `count` free shards: always the member that has the fewest; if several have the same
-/// number, first the preferred one and then the one with the lower id. `owned` is what they have now. A member at the
-/// `most` of its share gets none, so the result may be shorter than `count`.
-[[nodiscard]] std::vector<std::size_t> dealShards(std::size_t count, const std::vector<ShardMember>& members,
+/// Which member each of these free shards falls to; `members.size()`: to none, because all have the `most` of their
+/// share. `owned` is what the members have now. How many a member gets: each time the one that has the fewest gets one
+/// more; if several have the same number, first the preferred one and then the one with the lower id.
+/// Which ones it gets: the shards in turn go to the member with the greatest hash of both names among those that still
+/// get some (rendezvous hashing). So if a member wins a shard that fell to it, the others fall to whom they fell
+/// before, and a member that comes or goes changes as few as possible.
+[[nodiscard]] std::vector<std::size_t> dealShards(const std::vector<std::size_t>& free,
+                                                  const std::vector<ShardMember>& members,
                                                   const std::vector<ShardShare>& shares,
-                                                  std::vector<std::size_t> owned);
+                                                  const std::vector<std::size_t>& owned);
 
 }  // namespace tenure

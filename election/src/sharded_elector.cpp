@@ -13,7 +13,7 @@ ShardedElector::ShardedElector(Group group, ShardListener listener, Runtime runt
 
 ShardedElector::~ShardedElector() {
   if (!impl_) return;
-  impl_->isOriginalProcess() ? impl_->abandon() : leaveToParent(std::move(impl_));
+  impl_->isHere() ? impl_->abandon() : leaveToParent(std::move(impl_));
 }
 
 ShardedElector::ShardedElector(ShardedElector&&) noexcept = default;
@@ -25,13 +25,16 @@ ShardedElector& ShardedElector::operator=(ShardedElector&& other) noexcept {
 }
 
 void ShardedElector::start() {
-  if (impl_->isOriginalProcess()) impl_->start();
+  if (auto* own = inItsProcess(impl_)) own->start();
 }
 
-ReleaseResult ShardedElector::stop() { return impl_->isOriginalProcess() ? impl_->stop() : ReleaseResult::notHeld; }
+ReleaseResult ShardedElector::stop() {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->stop() : ReleaseResult::notHeld;
+}
 
 void ShardedElector::requestStop() {
-  if (impl_->isOriginalProcess()) impl_->requestStop();
+  if (auto* own = inItsProcess(impl_)) own->requestStop();
 }
 
 bool ShardedElector::owns(std::size_t shard) const { return impl_->owns(shard); }

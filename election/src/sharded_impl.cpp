@@ -129,9 +129,9 @@ void ShardedElector::Impl::checkEnded() {
   }
   result_ = result;
   ended_.notify_all();
-  const bool handleIsGone = keepAlive_ != nullptr;
+  const bool abandoned = abandoned_;
   lock.unlock();
-  if (handleIsGone) letGo();
+  if (abandoned) letGo();
 }
 
 /// This runs on the scheduler, where nothing waits for callbacks, and not inside an elector's own notice.
@@ -139,8 +139,13 @@ void ShardedElector::Impl::letGo() {
   link_->post([self = shared_from_this()] {
     for (const SeatPtr& seat : self->seats()) seat->elector->abandon();
     self->link_->close();
-    const std::lock_guard lock{self->mutex_};
-    self->keepAlive_.reset();  // this task holds a reference
+  });
+}
+
+/// The scheduler keeps this until everything has ended, by the seats that are there once the end has begun.
+void ShardedElector::Impl::keep() {
+  link_->post([self = shared_from_this(), patience = patienceOfStop(group_.timing())] {
+    for (const SeatPtr& seat : self->seats()) seat->elector->keep(self, patience);
   });
 }
 
@@ -176,11 +181,10 @@ void ShardedElector::Impl::abandon() {
   if (isInside()) {
     std::unique_lock lock{mutex_};
     const bool ended = result_ || phase_ == Phase::fresh;
-    if (!ended) keepAlive_ = shared_from_this();
+    abandoned_ = !ended;
     lock.unlock();
     requestStop();
-    if (ended) letGo();
-    return;
+    return ended ? letGo() : keep();
   }
   const Patience patience = patienceOfStop(group_.timing());
   requestStop();
@@ -190,7 +194,7 @@ void ShardedElector::Impl::abandon() {
 }
 
 bool ShardedElector::Impl::owns(std::size_t shard) const {
-  if (!mark_.isHere()) return false;  // in a forked child a thread that does not exist may hold the lock
+  if (!isHere()) return false;
   const std::lock_guard lock{mutex_};
   const auto found = seats_.find(shard);
   return found != seats_.end() && found->second->elector->termState().leadsAt(clock_->now());
@@ -198,7 +202,7 @@ bool ShardedElector::Impl::owns(std::size_t shard) const {
 
 std::vector<OwnedShard> ShardedElector::Impl::owned() const {
   std::vector<OwnedShard> out;
-  if (!mark_.isHere()) return out;
+  if (!isHere()) return out;
   const std::lock_guard lock{mutex_};
   for (const auto& [shard, seat] : seats_) {
     const TermState term = seat->elector->termState();
@@ -210,7 +214,7 @@ std::vector<OwnedShard> ShardedElector::Impl::owned() const {
 ShardedStatus ShardedElector::Impl::status() const {
   ShardedStatus status{group_.name(), candidate_, {}};
   status.shards = names_.size();
-  if (!mark_.isHere()) return status;
+  if (!isHere()) return status;
   status.store = nameOfStore(*group_.store());
   status.owned = owned();
   const std::lock_guard lock{mutex_};

@@ -31,7 +31,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   /// The user's handle is destroyed.
   void abandon();
 
-  [[nodiscard]] bool isOriginalProcess() const noexcept { return mark_.isHere(); }
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
   [[nodiscard]] bool owns(std::size_t shard) const;
   [[nodiscard]] std::vector<OwnedShard> owned() const;
   [[nodiscard]] ShardedStatus status() const;
@@ -71,6 +71,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void beginStop();
   void checkEnded();
   void letGo();
+  void keep();
   void look();
   void list();
   void listed(std::uint64_t listing, const ListOutcome& outcome);
@@ -129,7 +130,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<StoreError> lastError_{};
   Phase phase_{Phase::fresh};  ///< changed by any thread
   std::optional<ReleaseResult> result_{};
-  std::shared_ptr<Impl> keepAlive_{};  ///< until everything has ended, if the handle was destroyed inside a callback
+  bool abandoned_{false};  ///< the handle was destroyed where nothing may wait
 };
 
 }  // namespace tenure

@@ -86,6 +86,7 @@ OwnShards ShardedElector::Impl::own(const Instant& now) {
   for (const auto& [shard, seat] : seats_) {
     if (seat->state == Seat::State::led) led.emplace_back(seat->won, shard);
     if (seat->state == Seat::State::contested) out.contested.push_back(shard);
+    if (seat->state == Seat::State::contested && seat->elector->isAcquiring()) out.acquiring.push_back(shard);
     if (seat->state == Seat::State::ending) out.avoided.push_back(shard);
   }
   std::sort(led.begin(), led.end());
@@ -106,7 +107,7 @@ void ShardedElector::Impl::act(const Instant& now) {
   followLivenessFiles(now);
   const ShardPicture picture = watch_.picture(now);
   ShardOrders orders = balance_.look(now, picture, own(now), *random_);
-  for (const std::size_t shard : orders.forget) end(*seats_.at(shard));
+  for (const std::size_t shard : orders.withdraw) end(*seats_.at(shard));
   for (const std::size_t shard : orders.give) {
     log(LogLevel::info, "gives shard " + names_[shard] + " up for another member");
     end(*seats_.at(shard), "another member has fewer shards");

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "lockcore/net/authority.hpp"
 #include "object_client.hpp"
 #include "object_requests.hpp"
 #include "service_access.hpp"
@@ -13,8 +14,9 @@ namespace {
 bool namedByHost(const net::Origin& endpoint, const std::string& bucket, Addressing addressing) {
   if (addressing != Addressing::automatic) return addressing == Addressing::virtualHost;
   // AWS's certificate covers one label before its own name.
-  const bool ofAws = endpoint.host.starts_with("s3") &&
-                     (endpoint.host.ends_with(".amazonaws.com") || endpoint.host.ends_with(".amazonaws.com.cn"));
+  const std::string_view host = net::withoutLastDot(endpoint.host);
+  const bool ofAws =
+      host.starts_with("s3") && (host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn"));
   return ofAws && isHostLabel(bucket);
 }
 

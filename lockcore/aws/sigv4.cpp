@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "lockcore/net/authority.hpp"
 #include "text.hpp"
 #include "times.hpp"
 
@@ -143,10 +144,7 @@ void signS3Request(net::HttpRequest& request, const net::Origin& origin, const K
 }
 
 std::string hostHeader(const net::Origin& origin) {
-  const bool v6 = origin.host.find(':') != std::string::npos;
-  std::string out = v6 ? '[' + origin.host + ']' : origin.host;
-  if (origin.port != (origin.tls ? 443 : 80)) out += ':' + std::to_string(origin.port);
-  return out;
+  return net::hostText(net::withoutLastDot(origin.host), origin.port, origin.tls ? 443 : 80);
 }
 
 }  // namespace tenure::aws

@@ -51,6 +51,10 @@ class TENURE_API LeaseDriver {
   /// Has the scheduler run `task` after this time, unless the driver is closed before. False: it is closed already.
   bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task);
 
+  /// The owner's handle was destroyed where nothing may wait: the scheduler keeps `owner` until the machine has
+  /// stopped, but no longer than `atMost`, and no longer than it lasts itself.
+  void keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost);
+
   /// Whether the calling thread belongs to the scheduler; false after close().
   [[nodiscard]] bool isOnScheduler() const;
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
@@ -23,6 +24,7 @@ class LeaseDriver::Link {
   void open(std::shared_ptr<Impl> impl);
   void submit(LeaseEvent event);
   bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task);
+  void keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost);
   [[nodiscard]] bool withdraw();
   void endTerm(FencingToken token);
   void schemaAnswered(StoreStatus status);
@@ -71,6 +73,15 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
     });
     return true;
   }
+  void keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost) {
+    scheduler_->post([weak = weak_from_this(), owner = std::move(owner), atMost] {
+      const auto self = weak.lock();
+      if (!self || self->machine_.state() == LeaseState::stopped) return;
+      const auto kept = std::make_shared<std::shared_ptr<void>>(owner);
+      self->kept_ = kept;
+      self->keeper_ = self->scheduler_->schedule(atMost, [kept] {});
+    });
+  }
   [[nodiscard]] bool withdraw();
   void endTerm(FencingToken token) {
     scheduler_->post([weak = weak_from_this(), token] {
@@ -118,6 +129,14 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void perform(const Notice& notice) {
     if (account_) count(notice);
     if (onNotice_) onNotice_(notice);
+    if constexpr (std::is_same_v<Notice, action::Stopped>) letOwnerGo();
+  }
+  void letOwnerGo() {
+    const auto kept = kept_.lock();
+    if (!kept) return;
+    const std::shared_ptr<void> owner =
+        std::exchange(*kept, nullptr);  // goes last, and not inside the scheduler's call
+    scheduler_->cancel(keeper_);
   }
   template <class Notice>
   void count(const Notice& notice) {
@@ -154,6 +173,8 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   // Used on the scheduler only.
   std::shared_ptr<LeaseAccount> account_{};  ///< null: nobody wants to know
   std::optional<Scheduler::TimerId> timer_{};
+  Scheduler::TimerId keeper_{0};  ///< the timer that owns what kept_ shows; see LeaseDriver::keep()
+  std::weak_ptr<std::shared_ptr<void>> kept_{};
   std::shared_ptr<void> watch_{};
   bool lossAsked_{false};  ///< asked once in each term
   std::shared_ptr<void> lossWatch_{};

@@ -23,6 +23,9 @@ void LeaseDriver::Link::submit(LeaseEvent event) {
 bool LeaseDriver::Link::schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
   return ask([&](Impl& impl) { return impl.schedule(delay, std::move(task)); });
 }
+void LeaseDriver::Link::keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost) {
+  ask([&](Impl& impl) { impl.keep(std::move(owner), atMost); });
+}
 bool LeaseDriver::Link::withdraw() {
   return ask([](Impl& impl) { return impl.withdraw(); });
 }
@@ -72,6 +75,9 @@ void LeaseDriver::close() noexcept { link_->close(); }
 void LeaseDriver::submit(LeaseEvent event) { link_->submit(std::move(event)); }
 bool LeaseDriver::schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
   return link_->schedule(delay, std::move(task));
+}
+void LeaseDriver::keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost) {
+  link_->keep(std::move(owner), atMost);
 }
 bool LeaseDriver::withdraw() { return link_->withdraw(); }
 void LeaseDriver::endTerm(FencingToken token) { link_->endTerm(token); }

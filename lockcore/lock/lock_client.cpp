@@ -57,7 +57,7 @@ LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions opti
 
 void LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
                               std::stop_token cancel) {
-  if (!impl_->isHere()) return;  // a thread that does not exist in this process may hold the lane's lock
+  if (!impl_->isHere()) return static_cast<void>(impl_->acquire(key, std::move(options), std::move(done)));
   const std::shared_ptr<LockSession> session = impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
   if (!session) return;
   if (const auto loop = impl_->scheduler()) session->limit(loop);

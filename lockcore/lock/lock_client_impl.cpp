@@ -7,7 +7,6 @@
 
 #include "lockcore/port/lock_errors.hpp"
 #include "lockcore/port/random_draws.hpp"
-#include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
@@ -175,11 +174,8 @@ std::shared_ptr<void> LockClient::Impl::ended(const LeaseKey& key, ReleaseResult
 }
 
 void LockClient::Impl::left() {
-  std::shared_ptr<Impl> kept;  // destroyed after the lock is released
   const std::lock_guard lock{mutex_};
-  if (--leaving_ > 0 || !sessions_.empty()) return;
-  allEnded_.notify_all();
-  kept = std::move(keepAlive_);
+  if (--leaving_ == 0 && sessions_.empty()) allEnded_.notify_all();
 }
 
 std::shared_ptr<CallbackLane> LockClient::Impl::newLane() {
@@ -263,12 +259,16 @@ std::vector<LockClient::Impl::SessionPtr> LockClient::Impl::beginClose() {
   return all;
 }
 
-CloseReport LockClient::Impl::awaitEnds(const std::vector<SessionPtr>& all) {
+Patience LockClient::Impl::patienceFor(const std::vector<SessionPtr>& all) const {
   nanoseconds longest = options_.lease.duration;
   for (const SessionPtr& session : all) {
     longest = std::max<nanoseconds>(longest, session->timing().duration() + session->timing().drainTimeout());
   }
-  const Patience patience{longest + std::chrono::seconds{1}};
+  return Patience{longest + std::chrono::seconds{1}};
+}
+
+CloseReport LockClient::Impl::awaitEnds(const std::vector<SessionPtr>& all) {
+  const Patience patience = patienceFor(all);
   for (const SessionPtr& session : all) session->close();
   const bool waits = !mustNotBlock();
   std::unique_lock lock{mutex_};
@@ -283,8 +283,7 @@ void LockClient::Impl::abandon() {
   const bool waits = !mustNotBlock();
   if (!waits) {
     // Nothing is waited for on this thread, but releases and withdrawals that are under way shall reach the store.
-    const std::lock_guard lock{mutex_};
-    if (!sessions_.empty()) keepAlive_ = shared_from_this();
+    for (const SessionPtr& session : all) session->keep(shared_from_this(), patienceFor(all));
   }
   const CloseReport report = awaitEnds(all);
   if (!waits) return;

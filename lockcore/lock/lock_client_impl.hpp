@@ -19,6 +19,7 @@
 #include "lock_lanes.hpp"
 #include "lock_memories.hpp"
 #include "lock_session.hpp"
+#include "lockcore/runtime/patience.hpp"
 
 namespace tenure {
 
@@ -90,6 +91,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   void left();
   [[nodiscard]] std::vector<SessionPtr> sessions() const;
   [[nodiscard]] std::vector<SessionPtr> beginClose();
+  [[nodiscard]] Patience patienceFor(const std::vector<SessionPtr>& all) const;
   CloseReport awaitEnds(const std::vector<SessionPtr>& all);
   [[nodiscard]] std::vector<LockLanes::Lane> lanes() const;
   /// In a callback of the client, and on its scheduler.
@@ -115,7 +117,6 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   bool prepared_{false};  ///< the first schema check was answered, and the search for a liveness file is over
   bool livenessFileKnown_{false};
   std::optional<LivenessFile> livenessFile_{};
-  std::shared_ptr<Impl> keepAlive_{};  ///< until every session has ended, if the handle was destroyed inside a callback
   std::vector<SessionPtr> unprepared_{};  ///< to be started after the preparation
 };
 

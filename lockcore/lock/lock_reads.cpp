@@ -76,14 +76,6 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(std::shared_ptr<CallbackLane> lane, Logger logger, Callback changed)
       : lane_{std::move(lane)}, logger_{std::move(logger)}, changed_{std::move(changed)} {}
-  ~Impl() {
-    // Destroying the last reference to a scheduler would wait for a thread that does not exist in this process.
-    if (mark_.isHere()) return;
-    [[maybe_unused]] const auto* leaked = driver_.release();
-  }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
   void begin(MachineOptions machine, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
              std::unique_ptr<RandomSource> random) {
     machine.observesOnly = true;
@@ -99,13 +91,10 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
 
   /// The user's last handle is destroyed. A callback that is still running keeps this object alive, but must not keep
   /// the scheduler: its loop may be gone before the callback returns.
-  void end() noexcept {
-    if (mark_.isHere()) driver_->close();
-  }
+  void end() noexcept { driver_->close(); }
 
-  [[nodiscard]] std::optional<LeaderInfo> holder() const {
-    return mark_.isHere() ? driver_->status().leader : std::nullopt;
-  }
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
+  [[nodiscard]] std::optional<LeaderInfo> holder() const { return driver_->status().leader; }
 
  private:
   void take(const std::optional<LeaderInfo>& leader) {
@@ -125,7 +114,10 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
   std::unique_ptr<LeaseDriver> driver_{};
 };
 
-std::optional<LeaderInfo> LeaseObserver::holder() const { return impl_ ? impl_->holder() : std::nullopt; }
+std::optional<LeaderInfo> LeaseObserver::holder() const {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->holder() : std::nullopt;
+}
 
 LockResult<LeaseObserver> LockClient::observe(const LeaseKey& key, LeaseObserver::Callback changed) {
   if (!impl_->isHere()) return inChild();
@@ -137,7 +129,9 @@ LockResult<LeaseObserver> LockClient::observe(const LeaseKey& key, LeaseObserver
   MachineOptions machine{key, impl_->common().candidate + ".observer", timing->timing};
   observer->begin(std::move(machine), impl_->common().store, scheduler, impl_->randomness());
   auto* const shown = observer.get();
-  return LeaseObserver{{shown, [observer = std::move(observer)](LeaseObserver::Impl*) { observer->end(); }}};
+  return LeaseObserver{{shown, [observer = std::move(observer)](LeaseObserver::Impl*) mutable {
+                          observer->isHere() ? observer->end() : leaveToParent(std::move(observer));
+                        }}};
 }
 
 }  // namespace tenure

@@ -38,6 +38,13 @@ LockSession::LockSession(std::shared_ptr<const CandidateContext> common, Request
       lease_{request_.lease},
       timing_{request_.timing} {}
 
+/// The lock may still be held: its client was destroyed where nothing may wait, and the loop ended before the machine
+/// could stop. The work is told all the same.
+LockSession::~LockSession() {
+  if (!isHere() || token().isNone() || stop_.requested()) return;
+  common_->stopTokens->post([stop = stop_.source()]() mutable { stop.request_stop(); });
+}
+
 /// The driver calls back on the scheduler, where the session may already be gone; so it gets a weak reference.
 void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
                         std::unique_ptr<RandomSource> random) {

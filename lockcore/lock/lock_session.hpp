@@ -18,6 +18,7 @@
 #include "lock_line.hpp"
 #include "lockcore/driver/candidate_context.hpp"
 #include "lockcore/runtime/callback_lane.hpp"
+#include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/stop_signal.hpp"
 
 namespace tenure {
@@ -40,6 +41,9 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
 
   LockSession(std::shared_ptr<const CandidateContext> common, Request request, std::shared_ptr<CallbackLane> lane,
               Acquired acquired, Ended ended);
+  ~LockSession();
+  LockSession(const LockSession&) = delete;
+  LockSession& operator=(const LockSession&) = delete;
 
   /// Call it once, before anything else.
   void begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
@@ -60,6 +64,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   [[nodiscard]] bool isWanted() const;
   /// The client closes: tells the work to stop, then releases.
   void close();
+  /// The scheduler keeps `owner` until this has ended; see LeaseDriver::keep.
+  void keep(std::shared_ptr<void> owner, const Patience& patience) { driver_->keep(std::move(owner), patience.left()); }
   /// No notice of the driver comes after it.
   void detach() noexcept { driver_->close(); }
 

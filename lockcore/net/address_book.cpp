@@ -4,6 +4,7 @@
 #include <cstring>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdexcept>
 #include <system_error>
 
 #include "lockcore/runtime/thread.hpp"
@@ -27,20 +28,24 @@ IpAddress fromSocketAddress(const sockaddr* raw) {
   return address;
 }
 
-std::string faultText(const std::string& host, int code) {
+LookupFault faultOf(const std::string& host, int code) {
   const std::string why = code == EAI_SYSTEM ? std::generic_category().message(errno) : gai_strerror(code);
-  return "no address is known for the name " + host + " (" + why + "); check the name and this machine's resolver";
+  return {"no address is known for the name " + host + " (" + why + "); check the name and this machine's resolver"};
 }
 
 }  // namespace
+
+void throw_exception_from_error(const LookupFault& fault, const boost::source_location& /*where*/) {
+  throw std::runtime_error{fault.why};
+}
 
 LookupResult systemLookup(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
+  // No AI_ADDRCONFIG: it hides ::1 where no other interface has an IPv6 address. All addresses are tried.
   addrinfo* list = nullptr;
-  if (const int code = getaddrinfo(host.c_str(), nullptr, &hints, &list); code != 0) return faultText(host, code);
+  if (const int code = getaddrinfo(host.c_str(), nullptr, &hints, &list); code != 0) return faultOf(host, code);
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner{list, &freeaddrinfo};
   Addresses addresses;
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
@@ -48,7 +53,7 @@ LookupResult systemLookup(const std::string& host) {
     const IpAddress address = fromSocketAddress(one->ai_addr);
     if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) addresses.push_back(address);
   }
-  if (addresses.empty()) return faultText(host, EAI_NONAME);
+  if (addresses.empty()) return faultOf(host, EAI_NONAME);
   return addresses;
 }
 
@@ -63,7 +68,7 @@ void AddressBook::find(const std::string& host, const Found& found) {
     if (!fresh && !entry.running && now >= entry.failureUntil) start(host, entry);
     return found(Addresses{entry.addresses});
   }
-  if (!entry.running && now < entry.failureUntil) return found(std::string{entry.failure});
+  if (!entry.running && now < entry.failureUntil) return found(LookupFault{entry.failure});
   entry.waiting.push_back(found);
   if (!entry.running) start(host, entry);
 }
@@ -92,7 +97,8 @@ void AddressBook::start(const std::string& host, Entry& entry) {
       post([report, result = lookup(host)] { report(result); });
     });
   } catch (const std::system_error& error) {
-    options_.post([report, why = std::string{"no thread for a name lookup: "} + error.what()] { report(why); });
+    options_.post(
+        [report, why = std::string{"no thread for a name lookup: "} + error.what()] { report(LookupFault{why}); });
   }
 }
 
@@ -114,10 +120,10 @@ void AddressBook::finish(const std::string& host, const LookupResult& result) {
     entry.staleAt = alarms_.now() + options_.renewEvery;
     entry.failureUntil = {};
   } else {
-    entry.failure = result ? "the name " + host + " has no address" : result.error();
+    entry.failure = result ? "the name " + host + " has no address" : result.error().why;
     entry.failureUntil = alarms_.now() + failureKept;
   }
-  answer(entry, entry.addresses.empty() ? LookupResult{std::string{entry.failure}} : LookupResult{entry.addresses});
+  answer(entry, entry.addresses.empty() ? LookupResult{LookupFault{entry.failure}} : LookupResult{entry.addresses});
 }
 
 void AddressBook::answer(Entry& entry, const LookupResult& result) {

@@ -20,8 +20,12 @@ namespace tenure::net {
 
 using Addresses = std::vector<IpAddress>;
 
-/// The error is a sentence without its end.
-using LookupResult = boost::system::result<Addresses, std::string>;
+struct LookupFault {
+  std::string why;  ///< a sentence without its end
+};
+[[noreturn]] TENURE_API void throw_exception_from_error(const LookupFault& fault, const boost::source_location& where);
+
+using LookupResult = boost::system::result<Addresses, LookupFault>;
 
 /// Blocks. Runs on a separate thread that nobody waits for.
 using Lookup = std::function<LookupResult(const std::string& host)>;

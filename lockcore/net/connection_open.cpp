@@ -29,7 +29,7 @@ void Connection::open(std::chrono::nanoseconds deadline) {
 }
 
 void Connection::found(const LookupResult& result) {
-  if (!result) return failLater(HttpError::Kind::resolve, result.error());
+  if (!result) return failLater(HttpError::Kind::resolve, result.error().why);
   addresses_ = *result;
   dialNext();
 }

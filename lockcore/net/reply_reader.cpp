@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <boost/beast/http/basic_parser.hpp>
+#include <boost/version.hpp>
 
 namespace tenure::net {
 
@@ -34,6 +35,12 @@ class ReplyReader::Parser final : public http::basic_parser<false> {
     if (streams()) return;  // trailers without end must not take memory
     out_.headers.push_back({std::string{name.data(), name.size()}, std::string{value.data(), value.size()}});
   }
+#if BOOST_VERSION >= 109000
+  /// Before 1.90 on_field_impl() was called for trailers too (boostorg/beast#3042).
+  void on_trailer_field_impl(http::field field, View name, View value, error_code& ec) override {
+    on_field_impl(field, name, value, ec);
+  }
+#endif
   void on_header_impl(error_code& ec) override {
     if (isStream_ && isAccepted()) return;
     if (const auto length = content_length(); length && *length > most_) ec = http::error::body_limit;

@@ -45,7 +45,7 @@ std::string requestFault(const HttpRequest& request) {
 
 void appendRequest(std::string& out, const Route& route, const std::string& userAgent, const HttpRequest& request) {
   const Origin& origin = route.origin;
-  const std::string host = hostText(origin.host, origin.port, standardPort(origin));
+  const std::string host = hostText(withoutLastDot(origin.host), origin.port, standardPort(origin));
   const bool absolute = route.proxy && !origin.tls;
   out.append(request.method).append(" ");
   if (absolute) out.append("http://").append(host);

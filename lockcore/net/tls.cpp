@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "authority.hpp"
 #include "ip_address.hpp"
 #include "pem_text.hpp"
 #include "tls_faults.hpp"
@@ -45,7 +46,7 @@ class Session final : public TlsSession {
  public:
   Session(LoadedPtr loaded, const std::string& host, std::uint16_t port)
       : loaded_{std::move(loaded)},
-        host_{host},
+        host_{withoutLastDot(host)},
         key_{host + ":" + std::to_string(port)},
         ssl_{SSL_new(loaded_->context.get())},
         in_{BIO_new(BIO_s_mem())},
@@ -222,6 +223,8 @@ LoadedPtr loadedFrom(const CertificateTexts& texts) {
   SSL_CTX_set_options(raw, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
+  // Each trusted certificate is an anchor, an intermediate or the server's own one too, as for curl and Go.
+  X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(raw), X509_V_FLAG_PARTIAL_CHAIN);
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(raw, onNewTicket);
   SSL_CTX_set_client_cert_cb(raw, onDemand);

@@ -12,8 +12,9 @@ namespace {
 constexpr std::uint16_t tlsPort = 443;
 constexpr std::uint16_t plainPort = 80;
 
-bool isName(std::string_view host) noexcept {
-  if (host.empty() || host.size() > 253) return false;
+bool isName(std::string_view written) noexcept {
+  const std::string_view host = withoutLastDot(written);
+  if (host.empty() || host.ends_with('.') || host.size() > 253) return false;
   return host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_") == std::string_view::npos;
 }
 
@@ -30,8 +31,9 @@ UrlFault fault(std::string_view url, const std::string& what) {
 
 }  // namespace
 
-std::string hostText(const std::string& host, std::uint16_t port, std::uint16_t standardPort) {
-  std::string text = host.find(':') == std::string::npos ? host : "[" + host + "]";
+std::string hostText(std::string_view host, std::uint16_t port, std::uint16_t standardPort) {
+  std::string text{host};
+  if (host.find(':') != std::string_view::npos) text = '[' + text + ']';
   if (port != standardPort) text += ":" + std::to_string(port);
   return text;
 }

@@ -26,11 +26,24 @@ class TENURE_API ProcessMark {
   std::uint64_t generation_;
 };
 
+/// The rule for calls of a handle: null in a forked child, where a thread that does not exist may hold any lock of the
+/// object, and for a handle that has none. What reads more than constants and lock-free state asks this first, and
+/// answers at once if it gets nothing.
+template <class Pointer>
+[[nodiscard]] auto* inItsProcess(const Pointer& object) noexcept {
+  return object && object->isHere() ? &*object : nullptr;
+}
+
 /// The end of a handle in a forked child. There none of the object's threads exists and every descriptor is shared with
 /// the parent: nothing is touched, and nothing is freed.
 template <class T>
 void leaveToParent(std::shared_ptr<T> object) {
   [[maybe_unused]] const auto* leaked = new std::shared_ptr<T>{std::move(object)};  // lint-allow(raw-new): see above
+}
+
+template <class T>
+void leaveToParent(std::unique_ptr<T> object) noexcept {
+  static_cast<void>(object.release());
 }
 
 }  // namespace tenure

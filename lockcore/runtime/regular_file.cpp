@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <stdexcept>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -25,6 +26,10 @@ boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path
 }
 
 }  // namespace
+
+void throw_exception_from_error(const FileRefusal& refusal, const boost::source_location& /*where*/) {
+  throw std::runtime_error{refusal.why};
+}
 
 boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most, int directory) {
   const auto file = openRegular(path, directory);

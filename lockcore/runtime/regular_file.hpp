@@ -17,6 +17,8 @@ namespace tenure {
 struct FileRefusal {
   std::string why{};
 };
+[[noreturn]] TENURE_API void throw_exception_from_error(const FileRefusal& refusal,
+                                                        const boost::source_location& where);
 
 /// What is in a regular file of at most `most` bytes (whole KiB). Waits for no pipe and no device, so it may be called
 /// where nobody would notice a wait. The refusal never has a part of the content. A relative path starts at

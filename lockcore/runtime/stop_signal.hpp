@@ -21,8 +21,15 @@ class StopSignal {
     given_ = true;
     return source_.get_token();
   }
-  [[nodiscard]] std::stop_token tokenInChild() const noexcept { return source_.get_token(); }
+  /// One that has fired: nothing is led or held there. The parent's own may be locked for ever.
+  [[nodiscard]] static std::stop_token tokenInChild() noexcept {
+    std::stop_source over;
+    over.request_stop();
+    return over.get_token();
+  }
   [[nodiscard]] bool requested() const noexcept { return source_.stop_requested(); }
+  /// For one that fires after this object is gone.
+  [[nodiscard]] std::stop_source source() const noexcept { return source_; }
 
   /// Fires if nobody was given a token, so that no user code runs; false: not fired.
   [[nodiscard]] bool fireUnheard() {

@@ -20,6 +20,10 @@ ThreadPool::ThreadPool(std::string name) : state_{std::make_shared<State>(std::m
 }
 
 ThreadPool::~ThreadPool() {
+  if (!mark_.isHere()) {
+    leaveToParent(std::move(state_));
+    return;
+  }
   const std::lock_guard lock{state_->mutex};
   state_->closed = true;
   state_->wake.notify_all();

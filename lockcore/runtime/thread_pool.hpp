@@ -10,6 +10,8 @@
 
 #include <tenure/lockcore/export.hpp>
 
+#include "process_mark.hpp"
+
 namespace tenure {
 
 /// One thread is always ready for the next task: a thread that takes a task first starts a successor if it was the last
@@ -51,6 +53,7 @@ class TENURE_API ThreadPool {
   static void run(const std::shared_ptr<State>& state);
   static bool takeTask(State& state, std::unique_lock<std::mutex>& lock, std::function<void()>& task);
 
+  const ProcessMark mark_{};
   std::shared_ptr<State> state_;  ///< shared with the threads, which may outlive the pool
 };
 

@@ -9,9 +9,11 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "lock_token_parts.hpp"
+#include "lockcore/port/forwarding_store.hpp"
 #include "lockcore/port/option_ranges.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/stored_key.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "store_answer.hpp"
@@ -28,6 +30,22 @@ using std::chrono::nanoseconds;
 constexpr milliseconds tokenCallTimeout{5'000};
 constexpr milliseconds firstPause{10};
 constexpr milliseconds longestPause{500};
+
+/// A store with the process in which the LockTokens over it were made.
+class StoreOfProcess final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
+
+ private:
+  const ProcessMark mark_{};
+};
+
+/// In a forked child a thread that does not exist may hold the store's locks, and would have to answer.
+std::optional<LockError> inChild(const LeaseStore& store) {
+  if (static_cast<const StoreOfProcess&>(store).isHere()) return std::nullopt;
+  return LockError{LockErrc::forked, "these LockTokens belong to the parent process; make them here"};
+}
 
 /// The faults of an acquisition or renewal, as options have them; the sentences are whole.
 LockError misuse(OptionFaults faults) {
@@ -86,12 +104,13 @@ std::optional<LockError> drive(LeaseStore& store, const LeaseKey& key, TokenWrit
 
 }  // namespace
 
-LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger)
-    : store_{std::move(store)}, logger_{std::move(logger)} {
-  if (!store_) throw std::invalid_argument{"LockTokens: the store is missing"};
+LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger) : logger_{std::move(logger)} {
+  if (!store) throw std::invalid_argument{"LockTokens: the store is missing"};
+  store_ = std::make_shared<StoreOfProcess>(std::move(store));
 }
 
 LockResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
+  if (auto forked = inChild(*store_)) return *std::move(forked);
   const std::string name = options.owner.empty() ? hostNameAsCandidate() : options.owner;
   if (auto refused = refusalOf(key, name, options, *store_)) return *std::move(refused);
   SystemRandom random;
@@ -107,6 +126,7 @@ LockResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquir
 }
 
 LockResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenewOptions& options) {
+  if (auto forked = inChild(*store_)) return *std::move(forked);
   const milliseconds lease = options.lease.value_or(token.lease());
   if (auto fault = faultOfLease(lease)) return misuse({*std::move(fault)});
   if (const auto left = token.remaining(); left && left->count() == 0) return expiredError(token.key());
@@ -120,6 +140,7 @@ LockResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenew
 }
 
 LockResult<ReleaseResult> LockTokens::release(const LockToken& token, milliseconds budget) {
+  if (auto forked = inChild(*store_)) return *std::move(forked);
   SystemRandom random;
   TokenWrite write{LockTokenAccess::partsOf(token), TokenWrite::Kind::release, token.lease(), random};
   if (auto error = drive(*store_, token.key(), write, budget)) return *std::move(error);
@@ -127,6 +148,7 @@ LockResult<ReleaseResult> LockTokens::release(const LockToken& token, millisecon
 }
 
 LockResult<TokenView> LockTokens::check(const LockToken& token) {
+  if (auto forked = inChild(*store_)) return *std::move(forked);
   const ReadOutcome found = readAnswer(*store_, token.key(), tokenCallTimeout);
   if (!found) return storeTrouble(found.error());
   TokenView view;
@@ -150,6 +172,7 @@ LockResult<bool> LockTokens::isActive(const LockToken& token) {
 
 LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string& owner,
                                          const TokenRenewOptions& options) {
+  if (auto forked = inChild(*store_)) return *std::move(forked);
   if (const auto faults = faultsOfStored(key); !faults.empty()) {
     return misuse({{"key", "the lock's name " + faults.front()}});
   }

@@ -69,6 +69,7 @@ TEST_F(CliEtcdTest, ALeaderResigns) {
   Subprocess leader{run({}, actingJob()), as("first")};
   const auto leads = [&] { return finish({"status", config()}).code == cli::exitOk; };
   ASSERT_TRUE(eventually(leads));
+  EXPECT_EQ(finishAhead(std::chrono::seconds{60}, {"status", config()}).code, cli::exitOk) << "by a wrong clock";
   const Finished resigned = finish({"resign", config()});
   EXPECT_EQ(resigned.code, cli::exitOk) << resigned.errors;
 }

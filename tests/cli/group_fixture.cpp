@@ -1,6 +1,7 @@
 #include "cli/group_fixture.hpp"
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -55,6 +56,27 @@ void GroupFixture::lengthenLease() const {
 
 SubprocessOptions GroupFixture::as(const std::string& name) const {
   return {{{"NAME", name}, {"TENURE_CONFIG", ""}}, directory_.path()};
+}
+
+SubprocessOptions GroupFixture::ahead(std::chrono::seconds time, const std::string& name) const {
+  struct Line {
+    std::int64_t trueBase{0}, fakeBase{0};
+    double rate{1};
+  };
+  struct {
+    std::uint64_t turns{2};
+    Line realtime{}, monotonic{}, raw{}, boottime{};
+  } clocks;  // as tests/chaos/clock_shim.cpp reads it
+  clocks.realtime.fakeBase = std::chrono::nanoseconds{time}.count();
+  const std::string file = "clocks." + std::to_string(time.count());
+  directory_.write(file, std::string{reinterpret_cast<const char*>(&clocks), sizeof clocks});
+  SubprocessOptions options = as(name);
+  const char* asan = std::getenv("ASAN_OPTIONS");  // NOLINT(concurrency-mt-unsafe)
+  options.environment.insert(
+      {{"LD_PRELOAD", CLOCK_SHIM},
+       {"TENURE_CLOCK_SHIM", directory_.file(file)},
+       {"ASAN_OPTIONS", std::string{asan == nullptr ? "" : asan} + ":verify_asan_link_order=0"}});
+  return options;
 }
 
 std::vector<std::string> GroupFixture::tenure(const std::vector<std::string>& words) const {

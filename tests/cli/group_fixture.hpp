@@ -28,6 +28,12 @@ class GroupFixture : public ::testing::Test {
                                              const std::vector<std::string>& command) const;
   [[nodiscard]] Finished finish(const std::vector<std::string>& words, const std::string& name = "tester") const;
 
+  /// With a wall clock that is ahead. The others are right.
+  [[nodiscard]] SubprocessOptions ahead(std::chrono::seconds time, const std::string& name) const;
+  [[nodiscard]] Finished finishAhead(std::chrono::seconds time, const std::vector<std::string>& words) const {
+    return runToEnd(tenure(words), ahead(time, "tester"));
+  }
+
   /// A job that acts: it writes its acts to `acts.<fencing token>`.
   [[nodiscard]] std::vector<std::string> actingJob(const std::string& options = {}) const;
   [[nodiscard]] std::string actsOf(int token) const { return directory_.file("acts." + std::to_string(token)); }

@@ -69,6 +69,7 @@ TEST_F(CliKubernetesTest, ALeaderIsShownAndResigns) {
   const auto shown = [&] { return finish({"status", config()}); };
   ASSERT_TRUE(eventually([&] { return shown().code == cli::exitOk; }));
   EXPECT_NE(shown().output.find("namespace tenure-test"), std::string::npos) << shown().output;
+  EXPECT_EQ(finishAhead(std::chrono::seconds{60}, {"status", config()}).code, cli::exitOk) << "by a wrong clock";
   const Finished resigned = finish({"resign", config()});
   EXPECT_EQ(resigned.code, cli::exitOk) << resigned.errors;
 }

@@ -262,6 +262,7 @@ TEST_F(LockDynamoDbTest, APauseTakesTheLeaseFromCandidatesThatPoll) {
   ASSERT_TRUE(begins(1)) << alice.errors();
   Subprocess bob{run({}, actingJob()), as("bob")};
   ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
+  EXPECT_EQ(finishAhead(std::chrono::seconds{60}, {"status", config()}).code, cli::exitOk) << "by a wrong clock";
   const Finished paused = finish({"pause", config(), "--for", "10m", "--why", "new keys", "--wait", "20s"});
   ASSERT_EQ(paused.code, cli::exitOk) << paused.errors;
   const Finished status = finish({"status", config(), "--json"});

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <list>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,7 @@
 namespace tenure::test {
 namespace {
 
+using namespace std::chrono_literals;
 using OperatorTest = GroupFixture;
 
 TEST_F(OperatorTest, ResignedLeadersSuccessorLeads) {
@@ -73,6 +76,60 @@ TEST_F(OperatorTest, StatusNamesTheLeaderForPeopleAndForPrograms) {
   EXPECT_EQ(json.code, cli::exitOk) << json.errors;
   EXPECT_EQ(json.output.find(R"({"group":"test-group","state":"held","leader":{"name":"alice","incarnation":")"), 0U)
       << json.output;
+}
+
+/// Nobody's wall clock decides whether a leader that renews leads: the looker's, or the leader's own.
+TEST_F(OperatorTest, StatusShowsALeaderThatRenewsHoweverTheClocksAreSet) {
+  configure();
+  std::optional<Subprocess> leader;
+  int token = 0;
+  for (const auto ofLeader : {0s, 60s, -60s}) {
+    leader.reset();
+    leader.emplace(run({}, actingJob()), ahead(ofLeader, "alice"));
+    ASSERT_TRUE(begins(++token)) << leader->errors();
+    for (const auto ofLooker : {0s, 60s, 3s, -60s, 100'000s}) {
+      const Finished status = finishAhead(ofLooker, {"status", config()});
+      EXPECT_EQ(status.code, cli::exitOk) << ofLeader.count() << ' ' << ofLooker.count() << status.output;
+      EXPECT_NE(status.output.find("state          held"), std::string::npos) << status.output;
+      EXPECT_EQ(status.errors, "") << "a renewal is soon seen";
+    }
+    leader->signal(SIGTERM);
+    ASSERT_EQ(leader->wait(), cli::exitOk);
+  }
+}
+
+TEST_F(OperatorTest, StatusCallsADeadLeaderSilentAfterWatchingIt) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  alice.signal(SIGKILL);
+  alice.wait();
+  ASSERT_TRUE(eventually([&] { return finish({"status", config()}).code == cli::exitNobody; }));
+  for (const auto ofLooker : {0s, 3s, 60s, -60s}) {
+    const Finished status = finishAhead(ofLooker, {"status", config(), "--json"});
+    EXPECT_EQ(status.code, cli::exitNobody) << ofLooker.count();
+    EXPECT_NE(status.output.find(R"("state":"silent","leader":{"name":"alice")"), std::string::npos) << status.output;
+  }
+}
+
+TEST_F(OperatorTest, StatusWatchJudgesByItsOwnMonotonicClock) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  std::list<Subprocess> watches;
+  for (const auto ofLooker : {0s, 3s, 60s, -60s})
+    watches.emplace_back(tenure({"status", config(), "--watch", "--json"}), ahead(ofLooker, "tester"));
+  for (Subprocess& watch : watches)
+    ASSERT_TRUE(watch.lineAfter(R"({"group":"test-group","state":"held")").has_value()) << watch.errors();
+  ASSERT_TRUE(eventually([&] { return lastAct(1) - firstAct(1) > std::chrono::nanoseconds{3s}.count(); }))
+      << "longer than the lease, in which no line may come";
+  alice.signal(SIGKILL);
+  alice.wait();
+  for (Subprocess& watch : watches) {
+    EXPECT_TRUE(watch.lineAfter(R"({"group":"test-group","state":"silent")").has_value()) << watch.errors();
+    const std::string text = watch.output();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "no verdict changes without a cause: " << text;
+  }
 }
 
 TEST_F(OperatorTest, StatusWatchTellsEachChangeUntilInterrupted) {

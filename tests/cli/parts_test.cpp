@@ -1,4 +1,6 @@
 // The parts that need no process: what is shown in which form, and when.
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include <tenure/election/pause.hpp>
@@ -13,6 +15,7 @@
 #include "cli/startup_log.hpp"
 #include "cli/supervisor_waits.hpp"
 #include "cli/wakeups.hpp"
+#include "lockcore/runtime/output_writer.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -34,14 +37,43 @@ LeaseRecord record() {
 TEST(LeaseView, StateFollowsTheRecord) {
   EXPECT_EQ(viewOf("g", "s", std::nullopt, 0).state(), LeaseViewState::none);
   EXPECT_EQ(viewOf("g", "s", record(), 62'000).state(), LeaseViewState::held);
-  EXPECT_EQ(viewOf("g", "s", record(), 71'000).state(), LeaseViewState::held) << "the lease is just over";
-  EXPECT_EQ(viewOf("g", "s", record(), 71'001).state(), LeaseViewState::silent);
   LeaseRecord released = record();
   released.released = true;
   EXPECT_EQ(viewOf("g", "s", released, 990'000).state(), LeaseViewState::released);
+}
+
+TEST(LeaseView, NoWallClockAloneCallsALeaderSilent) {
+  struct Case {
+    std::int64_t now;  // the last renewal was at 61 s, and the lease is 10 s
+    nanoseconds watched;
+    LeaseViewState state;
+    bool doubtful;
+  };
+  const auto held = LeaseViewState::held, silent = LeaseViewState::silent;
+  for (const Case& at :
+       {Case{62'000, 0s, held, false}, Case{71'000, 5s, held, false}, Case{71'001, 0s, held, true},
+        Case{71'001, 4'999ms, held, true}, Case{71'001, 5s, silent, false}, Case{990'000, 0s, held, true},
+        Case{51'000, 5s, held, false}, Case{50'999, 0s, held, true}, Case{50'999, 5s, silent, false},
+        Case{62'000, 9'999ms, held, false}, Case{62'000, 10s, silent, false}}) {
+    LeaseView view = viewOf("g", "s", record(), at.now);
+    view.unrenewedFor = at.watched;
+    EXPECT_EQ(view.state(), at.state) << at.now << ' ' << at.watched.count();
+    EXPECT_EQ(view.isDoubtful(), at.doubtful) << at.now << ' ' << at.watched.count();
+    view.seenRenewed = true;
+    EXPECT_EQ(view.state(), at.state) << "it may have died since then";
+    EXPECT_FALSE(view.isDoubtful());
+  }
+}
+
+TEST(LeaseView, ALeaderThatWritesNoTimeIsSilentOnceItWasWatchedForItsLease) {
   LeaseRecord untimed = record();
   untimed.renewedAtMillis = 0;
-  EXPECT_EQ(viewOf("g", "s", untimed, 990'000).state(), LeaseViewState::held) << "no time says nothing";
+  LeaseView view = viewOf("g", "s", untimed, 990'000);
+  EXPECT_FALSE(view.isDoubtful());
+  view.unrenewedFor = 9'999ms;
+  EXPECT_EQ(view.state(), LeaseViewState::held);
+  view.unrenewedFor = 10s;
+  EXPECT_EQ(view.state(), LeaseViewState::silent);
 }
 
 Instant after(nanoseconds time) { return {time, time, time}; }
@@ -50,6 +82,53 @@ LeaseStatus failing(const std::string& message, bool permanent) {
   LeaseStatus status;
   status.lastError = StoreError{ErrorClass::misconfigured, message, permanent};
   return status;
+}
+
+/// What comes to stderr, without the times.
+class QuietLogTest : public testing::Test {
+ protected:
+  QuietLogTest() { testing::internal::CaptureStderr(); }
+  ~QuietLogTest() override { static_cast<void>(testing::internal::GetCapturedStderr()); }
+
+  [[nodiscard]] static std::vector<std::string> written() {
+    EXPECT_EQ(stderrWriter().flush(std::nullopt), 0);
+    std::istringstream in{testing::internal::GetCapturedStderr()};
+    testing::internal::CaptureStderr();
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line.substr(line.find(' ') + 1));
+    return lines;
+  }
+};
+using Lines = std::vector<std::string>;
+
+TEST_F(QuietLogTest, keepsWhatIsLessThanAWarningUntilThereIsSomethingToTell) {
+  QuietLog log{LogLevel::info, LogFormat::text, true};
+  const Logger logger = log.logger();
+  logger.log(LogLevel::info, "one");
+  logger.log(LogLevel::debug, "never");
+  logger.log(LogLevel::info, "two");
+  EXPECT_EQ(written(), Lines{});
+  logger.log(LogLevel::warn, "three");
+  EXPECT_EQ(written(), Lines{"warn  tenure: three"});
+  log.open();
+  EXPECT_EQ(written(), (Lines{"info  tenure: one", "info  tenure: two"}));
+  logger.log(LogLevel::info, "four");
+  EXPECT_EQ(written(), Lines{"info  tenure: four"});
+}
+
+TEST_F(QuietLogTest, keepsTheLatestLines) {
+  QuietLog log{LogLevel::info, LogFormat::text, true};
+  for (int i = 1; i <= 1'001; ++i) log.logger().log(LogLevel::info, std::to_string(i));
+  log.open();
+  const Lines lines = written();
+  ASSERT_EQ(lines.size(), 1'000U);
+  EXPECT_EQ(lines.front(), "info  tenure: 2");
+}
+
+TEST_F(QuietLogTest, isAnyOtherLogWhereItIsNotQuiet) {
+  QuietLog log{LogLevel::info, LogFormat::text, false};
+  log.logger().log(LogLevel::info, "one");
+  EXPECT_EQ(written(), Lines{"info  tenure: one"});
 }
 
 TEST(FirstContact, TellsTheCauseAtOnceAndThenAtGrowingIntervals) {

@@ -129,6 +129,14 @@ TEST_F(CliPostgresqlTest, StatusAndListNeedOnlyToRead) {
   EXPECT_NE(list.output.find("report"), std::string::npos) << list.output;
 }
 
+TEST_F(CliPostgresqlTest, StatusShowsALeaderThatRenewsByAWrongClock) {
+  sqlAsOwner(missingSql());
+  Subprocess leader{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << leader.errors();
+  const Finished status = finishAhead(std::chrono::seconds{60}, {"status", config()});
+  EXPECT_EQ(status.code, cli::exitOk) << status.output << status.errors;
+}
+
 /// A row that was deleted would take the fencing counter with it.
 TEST_F(CliPostgresqlTest, TheRightsOfACandidateDeleteNothing) {
   sqlAsOwner(missingSql());

@@ -18,7 +18,7 @@ constexpr const char* aYear = "8760h";
 
 class RunPeriodsTest : public GroupFixture {
  protected:
-  RunPeriodsTest() { configure(); }
+  RunPeriodsTest() { configure({}, "log: { level: debug }\n"); }  // also what finds nothing to do
 
   [[nodiscard]] std::vector<std::string> periodic(const std::vector<std::string>& options, const std::string& script,
                                                   const std::string& per = aYear) const {
@@ -124,7 +124,7 @@ TEST_F(RunPeriodsTest, ACopyThatHasNothingToRunShowsProgressItself) {
 }
 
 TEST_F(RunPeriodsTest, EndIsNotedAlthoughTheJobShowedNoProgress) {
-  configure("  progress_timeout: 2s\n");
+  configure("  progress_timeout: 2s\n", "log: { level: debug }\n");
   const Finished done = once("sleep 3");
   EXPECT_EQ(done.code, cli::exitOk) << done.errors;
   EXPECT_TRUE(says(once("true"), ", succeeded after ")) << done.errors;
@@ -161,6 +161,40 @@ TEST_F(RunPeriodsTest, MissedPeriodsAreRunInOrderIfThePolicySaysSo) {
   const std::vector<long> missed = runOnce();
   ASSERT_GE(missed.size(), 3U);
   for (std::size_t i = 0; i < missed.size(); ++i) EXPECT_EQ(missed[i], first[0] + 1 + static_cast<long>(i));
+}
+
+/// cron mails whatever is printed.
+TEST_F(RunPeriodsTest, AStartThatFindsNothingToDoSaysNothing) {
+  configure();
+  const Finished first = once("echo worked");
+  EXPECT_TRUE(says(first, " competes on sqlite ")) << first.errors;
+  EXPECT_LT(first.errors.find("elected with"), first.errors.find("the job starts as process")) << first.errors;
+  EXPECT_TRUE(says(first, "stopped (")) << first.errors;
+  const Finished done = once("echo worked", {"--wait", "0s", "--busy-ok"}, "bob");
+  EXPECT_EQ(done.code, cli::exitOk);
+  EXPECT_EQ(done.output + done.errors, "") << "its period is begun";
+  Subprocess alice{periodic({"--job", "other"}, longJob()), as("alice")};
+  ASSERT_TRUE(hasBegun()) << alice.errors();
+  for (const std::vector<std::string>& command : {periodic({"--once", "--wait", "0s", "--busy-ok"}, "true"),
+                                                  run({"--once", "--wait", "0s", "--busy-ok"}, {"true"})}) {
+    const Finished busy = runToEnd(command, as("bob"));
+    EXPECT_EQ(busy.code, cli::exitOk);
+    EXPECT_EQ(busy.output + busy.errors, "") << "alice is at it";
+  }
+}
+
+TEST_F(RunPeriodsTest, AStartThatFailsSaysAllOfIt) {
+  configure();
+  Subprocess alice{periodic({}, longJob()), as("alice")};
+  ASSERT_TRUE(hasBegun()) << alice.errors();
+  const Finished busy = once("true", {"--wait", "0s"}, "bob");
+  EXPECT_EQ(busy.code, cli::exitBusy);
+  EXPECT_TRUE(says(busy, "tenure: busy: ")) << busy.errors;
+  EXPECT_TRUE(says(busy, "the leader is alice (")) << busy.errors;
+  directory_.write("job", "");
+  const Finished missing = runToEnd(run({"--once", "--per", "24h"}, {directory_.file("job")}), as("bob"));
+  EXPECT_EQ(missing.code, cli::exitNotExecutable);
+  EXPECT_NE(missing.errors, "");
 }
 
 TEST_F(RunPeriodsTest, StandbyThatFindsALeaderEndsWellIfThatIsFine) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "election/fewest_moves.hpp"
 #include "election/src/shard_balance.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "support/seeded_random.hpp"
@@ -146,8 +147,8 @@ class World {
       if (present(other)) picture.members.push_back(other.member);
     }
     const Instant at{now_ + 1h, now_ + 2h, now_ + 3h};
-    const ShardOrders orders = candidate.balance.look(at, picture, {candidate.led, {}, {}}, random_);
-    EXPECT_EQ(orders.forget, std::vector<std::size_t>{});
+    const ShardOrders orders = candidate.balance.look(at, picture, {candidate.led, {}, {}, {}}, random_);
+    EXPECT_EQ(orders.withdraw, std::vector<std::size_t>{});
     for (const std::size_t shard : orders.give) {
       const auto found = std::find(candidate.led.begin(), candidate.led.end(), shard);
       ASSERT_NE(found, candidate.led.end());
@@ -174,28 +175,6 @@ class World {
   std::map<std::size_t, nanoseconds> freeAt_{};
   std::vector<Candidate> candidates_{};
 };
-
-/// The fewest shards that must change hands for an even spread over these members. It tries every way to distribute the
-/// rest (dynamic programming over the members), and does not know how the candidates decide.
-std::size_t fewestMoves(std::size_t shards, const std::vector<ShardMember>& members,
-                        const std::vector<std::size_t>& owned) {
-  const std::vector<ShardShare> shares = fairShares(shards, members);
-  std::map<std::size_t, std::size_t> best{{0, 0}};  // shards dealt so far -> fewest given up
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    std::map<std::size_t, std::size_t> next;
-    for (const auto& [dealt, given] : best) {
-      for (const std::size_t share : {shares[i].least, shares[i].most}) {
-        const std::size_t cost = given + (owned[i] > share ? owned[i] - share : 0);
-        const auto [at, isNew] = next.emplace(dealt + share, cost);
-        at->second = std::min(at->second, cost);
-      }
-    }
-    best = std::move(next);
-  }
-  std::size_t allowed = 0;
-  for (const ShardMember& member : members) allowed += std::min(member.maxLeases, shards);
-  return best.at(std::min(shards, allowed));
-}
 
 TEST(ShardSpread, TheFewestMovesAreWhatOneWouldCount) {
   EXPECT_EQ(fewestMoves(64, {{"a"}, {"b"}}, {64, 0}), 32U);

@@ -341,6 +341,25 @@ TEST(SharedScheduler, aForkedChildGetsItsOwn) {
   EXPECT_EQ(inChild([] { return worksHere(nullptr); }), 0);
 }
 
+/// As a child of a pre-forking server does: it goes on with the loop that it has.
+TEST(OnALoop, aChildThatRunsTheInheritedLoopRunsNoTaskAndLeavesTheTimerToItsParent) {
+  asio::io_context io;
+  const auto scheduler = makeAsioScheduler(io.get_executor());
+  int ran = 0;
+  scheduler->post([&] { scheduler->schedule(20ms, [&] { ran += 1; }); });
+  io.run_one();
+  scheduler->post([&] { ran += 10; });
+  EXPECT_EQ(inChild([&] {
+              io.notify_fork(asio::io_context::fork_child);
+              scheduler->post([&] { ran += 100; });
+              io.run_for(100ms);
+              return ran;
+            }),
+            0);
+  io.run();
+  EXPECT_EQ(ran, 11) << "the parent goes on";
+}
+
 #if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer lets no child of a process with threads start one
 TEST(SharedScheduler, aForkedChildOfOneThatRunsGetsItsOwn) {
   const auto parents = sharedScheduler();

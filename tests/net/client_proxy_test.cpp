@@ -18,7 +18,9 @@ std::string urlOf(const TestServer& proxy, const std::string& user = "") {
 }
 
 net::Lookup noNames() {
-  return [](const std::string& host) { return net::LookupResult{"the name " + host + " was looked up"}; };
+  return [](const std::string& host) {
+    return net::LookupResult{net::LookupFault{"the name " + host + " was looked up"}};
+  };
 }
 
 /// A proxy that opens tunnels to itself: after CONNECT it acts as the server.

@@ -3,6 +3,7 @@
 #include <latch>
 #include <sys/socket.h>
 
+#include <boost/version.hpp>
 #include <gtest/gtest.h>
 
 #include "net/stream_calls.hpp"
@@ -174,6 +175,8 @@ TEST_F(HttpStream, aChunkHeadWithoutEnd) {
     while (peer.write(std::string(1000, 'x'))) {
     }
   });
+  // Beast bounds it itself since Boost 1.92.
+  if (BOOST_VERSION >= 109200) return expectFault(end, HttpError::Kind::protocol, "bad chunk extension");
   expectFault(end, HttpError::Kind::tooLarge, "longer than 65536");
 }
 

@@ -137,6 +137,20 @@ TEST(HttpClient, readsRepliesOfAllShapesWholeAndInSingleBytes) {
   }
 }
 
+TEST(HttpClient, trailersAreFieldsOfTheReply) {
+  TestServer server{[](Peer& peer) {
+    if (peer.readRequest().empty()) return;
+    peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Head: h\r\n\r\n1\r\na\r\n0\r\nX-Trailer: t\r\n\r\n");
+    peer.waitForEnd();
+  }};
+  const auto client = HttpClient::make();
+  const auto outcome = call(*client, plainAt(server.port()));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->body, "a");
+  EXPECT_EQ(outcome->header("X-Head"), "h");
+  EXPECT_EQ(outcome->header("X-Trailer"), "t");
+}
+
 TEST(HttpClient, tellsWhatIsWrongWithAReply) {
   const auto kindOf = [](const std::string& bytes, std::size_t most) {
     TestServer server{[&](Peer& peer) {
@@ -538,7 +552,7 @@ TEST(HttpClient, doesNotDialInACircleWhereConnectionsAreEndedUnused) {
 TEST(HttpClient, preconnectsAgainWhenAServerComesUp) {
   std::atomic<int> lookups{0};
   const auto client = makeHttpClient({}, {.lookup = [&](const std::string&) {
-                                       if (++lookups < 3) return net::LookupResult{std::string{"not yet"}};
+                                       if (++lookups < 3) return net::LookupResult{net::LookupFault{"not yet"}};
                                        return net::LookupResult{net::Addresses{ip("127.0.0.1")}};
                                      }});
   TestServer server{echo};

@@ -110,6 +110,66 @@ TEST_F(HttpTls, refusesAnIssuerThatItDoesNotTrust) {
   EXPECT_EQ(outcome.error().kind, HttpError::Kind::tls) << outcome.error().message;
 }
 
+/// curl and Go judge alike.
+class AnyAnchor : public HttpTls {
+ protected:
+  [[nodiscard]] static net::HttpOutcome answerTo(const std::string& caFile, const Identity& identity,
+                                                 const std::string& host = "lease.test") {
+    TestServer server{echo, {.identity = identity}};
+    return call(*makeHttpClient({.caFile = caFile}, {.lookup = loopback()}), tlsAt(server.port(), host));
+  }
+  [[nodiscard]] std::string fileOf(const Identity& identity) const {
+    writeCertificate(identity, directory_.file("anchor.pem"));
+    return directory_.file("anchor.pem");
+  }
+
+  TempDir directory_{};
+  const TestAuthority intermediate_{"tenure test intermediate", authority_};
+};
+
+TEST_F(AnyAnchor, anIntermediateAloneIsTrusted) {
+  const auto outcome = answerTo(intermediate_.caFile(), intermediate_.issue({"DNS:lease.test"}));
+  EXPECT_TRUE(outcome) << outcome.error().message;
+}
+
+TEST_F(AnyAnchor, theServersCertificateAloneIsTrusted) {
+  const Identity leaf = authority_.issue({"DNS:lease.test"});
+  const auto outcome = answerTo(fileOf(leaf), leaf);
+  EXPECT_TRUE(outcome) << outcome.error().message;
+}
+
+TEST_F(AnyAnchor, anotherCertificateOfTheSameNameIsNot) {
+  const std::string anchor = fileOf(authority_.issue({"DNS:lease.test"}));
+  EXPECT_FALSE(answerTo(anchor, authority_.issue({"DNS:lease.test"})));
+  EXPECT_FALSE(answerTo(intermediate_.caFile(), authority_.issue({"DNS:lease.test"}))) << "its issuer's other one";
+}
+
+TEST_F(AnyAnchor, nameAndTimeCountAllTheSame) {
+  const Identity other = authority_.issue({"DNS:other.test"});
+  EXPECT_FALSE(answerTo(fileOf(other), other));
+  const Identity old = authority_.issue({"DNS:lease.test"}, -2);
+  EXPECT_FALSE(answerTo(fileOf(old), old));
+}
+
+TEST_F(HttpTls, theDotAtTheEndOfANameCountsForTheLookupAlone) {
+  std::string asked, name, request;
+  TestServer server{[&](Peer& peer) {
+                      name = peer.serverName();
+                      request = peer.readRequest();
+                      peer.reply("x");
+                    },
+                    {.identity = authority_.issue({"DNS:lease.test"})}};
+  const auto made = makeHttpClient({.caFile = authority_.caFile()}, {.lookup = [&](const std::string& host) {
+                                     asked = host;
+                                     return net::Addresses{ip("127.0.0.1")};
+                                   }});
+  const auto outcome = call(*made, tlsAt(server.port(), "lease.test."));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(asked, "lease.test.");
+  EXPECT_EQ(name, "lease.test");
+  EXPECT_NE(request.find("\r\nHost: lease.test:"), std::string::npos) << request;
+}
+
 TEST_F(HttpTls, refusesOldVersions) {
   expectRefused(authority_.issue({"DNS:lease.test"}), "handshake", "lease.test", TLS1_1_VERSION);
 }

@@ -20,6 +20,15 @@ TEST(RequestText, standardPortsAreLeftOut) {
   EXPECT_NE(textOf({}, {true, "::1", 443}).find("\r\nHost: [::1]\r\n"), std::string::npos);
 }
 
+/// curl and Go keep it in the field, and servers differ in what they make of it; AWS signs the field.
+TEST(RequestText, theDotAtTheEndOfANameIsLeftOut) {
+  EXPECT_NE(textOf({}, {true, "a.test.", 443}).find("\r\nHost: a.test\r\n"), std::string::npos);
+  EXPECT_NE(textOf({}, {true, "a.test.", 8443}).find("\r\nHost: a.test:8443\r\n"), std::string::npos);
+  std::string connect;
+  appendConnect(connect, {{true, "a.test.", 443}, Proxy{"p.test", 80, {}}}, "");
+  EXPECT_EQ(connect.find("CONNECT a.test.:443 HTTP/1.1\r\n"), 0U) << "the proxy looks it up";
+}
+
 TEST(RequestText, theCallersFramingIsLeftOut) {
   const std::string text = textOf({"POST",
                                    "/",

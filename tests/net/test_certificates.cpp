@@ -57,12 +57,13 @@ void writeCertificate(const Identity& identity, const std::string& path) {
   PEM_write_X509(newFile(path).get(), identity.certificate.get());
 }
 
-TestAuthority::TestAuthority(const std::string& name) {
+TestAuthority::TestAuthority(const std::string& name, const TestAuthority* issuer) {
   self_.key = newKey();
   self_.certificate = newCertificate(name.c_str(), self_.key.get(), 2);
-  X509_set_issuer_name(self_.certificate.get(), X509_get_subject_name(self_.certificate.get()));
+  const Identity& by = issuer != nullptr ? issuer->self_ : self_;
+  X509_set_issuer_name(self_.certificate.get(), X509_get_subject_name(by.certificate.get()));
   addExtension(self_.certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
-  X509_sign(self_.certificate.get(), self_.key.get(), EVP_sha256());
+  X509_sign(self_.certificate.get(), by.key.get(), EVP_sha256());
   const std::unique_ptr<FILE, int (*)(FILE*)> file{std::fopen(caFile().c_str(), "we"), std::fclose};
   if (!file || PEM_write_X509(file.get(), self_.certificate.get()) != 1) throw std::runtime_error("no CA file");
 }

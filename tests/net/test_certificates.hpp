@@ -23,13 +23,19 @@ void writeCertificate(const Identity& identity, const std::string& path);
 class TestAuthority {
  public:
   /// Two of one name whose certificates have no key identifiers cannot both be trusted: OpenSSL takes the first.
-  explicit TestAuthority(const std::string& name = "tenure test authority");
+  explicit TestAuthority(const std::string& name = "tenure test authority") : TestAuthority{name, nullptr} {}
+  /// An intermediate.
+  TestAuthority(const std::string& name, const TestAuthority& issuer) : TestAuthority{name, &issuer} {}
 
   /// `names`: entries as in openssl.cnf, "DNS:localhost" or "IP:127.0.0.1". Valid from yesterday until `days` from now.
   [[nodiscard]] Identity issue(const std::vector<std::string>& names, int days = 1) const;
   [[nodiscard]] std::string caFile() const { return directory_.file("ca.pem"); }
 
+  [[nodiscard]] const Identity& self() const { return self_; }
+
  private:
+  TestAuthority(const std::string& name, const TestAuthority* issuer);
+
   TempDir directory_{};
   Identity self_{};
 };

@@ -19,6 +19,7 @@ TEST(Url, isTakenApart) {
            Case{"HTTP://Example.COM/A/b?C=d", {{false, "example.com", 80}, "/A/b?C=d"}},
            Case{"https://[::1]:9/x", {{true, "::1", 9}, "/x"}},
            Case{"https://[FE80::1]", {{true, "fe80::1", 443}, "/"}},
+           Case{"https://api.Test.:8/", {{true, "api.test.", 8}, "/"}},
            Case{"http://169.254.169.254?a=@", {{false, "169.254.169.254", 80}, "/?a=@"}},
        }) {
     const auto url = parseUrl(c.text);
@@ -33,6 +34,8 @@ TEST(Url, whatIsWrongIsRefused) {
                            "ftp://a",
                            "https://",
                            "https:///x",
+                           "http://./",
+                           "http://a../",
                            "http://a:",
                            "http://a:0",
                            "http://a:65536",

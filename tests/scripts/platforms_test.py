@@ -7,8 +7,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "platforms"
-SYSTEMS = {"Debian 12": "bookworm", "Debian 13": "trixie"}
-ROW = re.compile(r"^\| (?P<system>Debian \d+)(?:, (?P<more>[^|]+))? \| (?P<compiler>[^|]+) \|(?P<cells>.*)\|$", re.MULTILINE)
+SYSTEMS = {"Debian 12": "bookworm", "Debian 13": "trixie", "Debian sid": "sid"}
+ROW = re.compile(r"^\| (?P<system>Debian (?:\d+|sid))(?:, (?P<more>[^|]+))? \| (?P<compiler>[^|]+) \|(?P<cells>.*)\|$", re.MULTILINE)
 
 
 def run(*arguments):

@@ -8,6 +8,7 @@
 #include "fence_answers.hpp"
 #include "fence_requests.hpp"
 #include "lockcore/aws/make_json_client.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 
 namespace tenure {
 
@@ -20,12 +21,20 @@ class DynamoDbFence::Impl {
 
   /// The client answers every call, at the latest when the call's time is over.
   [[nodiscard]] aws::JsonOutcome call(const char* operation, const boost::json::object& request) {
+    if (!isHere()) {
+      return aws::JsonCallError{
+          {ErrorClass::misconfigured, "this process is a forked child of the one that made the fence; make one here"},
+          false};
+    }
     std::promise<aws::JsonOutcome> answer;
     client_->call(std::string{"DynamoDB_20120810."} + operation, boost::json::serialize(request), options_.timeout,
                   [&answer](aws::JsonOutcome outcome) { answer.set_value(std::move(outcome)); });
     return answer.get_future().get();
   }
 
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
+
+  const ProcessMark mark_{};
   const DynamoDbFenceOptions options_;
   const std::shared_ptr<aws::JsonClient> client_;
   const std::string where_;
@@ -44,7 +53,9 @@ DynamoDbFence::DynamoDbFence(DynamoDbFenceOptions options, Logger logger) {
 DynamoDbFence::DynamoDbFence(DynamoDbFenceOptions options, std::shared_ptr<aws::JsonClient> client)
     : impl_{std::make_unique<Impl>(std::move(options), std::move(client))} {}
 
-DynamoDbFence::~DynamoDbFence() = default;
+DynamoDbFence::~DynamoDbFence() {
+  if (impl_ && !impl_->isHere()) leaveToParent(std::move(impl_));
+}
 DynamoDbFence::DynamoDbFence(DynamoDbFence&&) noexcept = default;
 DynamoDbFence& DynamoDbFence::operator=(DynamoDbFence&&) noexcept = default;
 

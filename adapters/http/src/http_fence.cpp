@@ -12,6 +12,7 @@
 
 #include "fence_claims.hpp"
 #include "lease_gate.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 #include "refusals.hpp"
 #include "token_memory.hpp"
 
@@ -43,6 +44,15 @@ HttpRefusal badHeader(const std::string& what) {
 
 }  // namespace
 
+namespace {
+
+HttpRefusal inChild() {
+  return problem(503, "not-now", "The fence is not here",
+                 "this process is a forked child of the one that opened the fence; open one here");
+}
+
+}  // namespace
+
 class FencePass::State {
  public:
   State(std::shared_ptr<HttpFence::Impl> owner, std::string of, Ticket number) noexcept
@@ -66,6 +76,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void start();
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
   [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
   [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
@@ -95,6 +106,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
     return FencePass{std::make_unique<FencePass::State>(shared_from_this(), lease, ticket)};
   }
 
+  const ProcessMark mark_{};
   const HttpFenceOptions options_;
   std::unique_ptr<TokenMemory> memory_;
   const Logger logger_;
@@ -396,23 +408,31 @@ StoreResult<std::unique_ptr<HttpFence>> HttpFence::open(HttpFenceOptions options
 }
 
 HttpFence::HttpFence(std::shared_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
-HttpFence::~HttpFence() { impl_->close(); }
+HttpFence::~HttpFence() { impl_->isHere() ? impl_->close() : leaveToParent(std::move(impl_)); }
 
 std::optional<HttpVerdict> HttpFence::admit(const FencedRequest& request, std::function<void(HttpVerdict)> later) {
-  return impl_->admit(request, std::move(later));
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->admit(request, std::move(later)) : std::optional<HttpVerdict>{inChild()};
 }
 std::optional<HttpRefusal> HttpFence::refusalByHead(const FencedRequest& request) const {
   FencedRequest head = request;
   head.body = nullptr;
-  return impl_->refusalByHead(head);
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->refusalByHead(head) : inChild();
 }
-std::optional<TermStamp> HttpFence::highestSeen(const std::string& lease) const { return impl_->highestSeen(lease); }
-void HttpFence::close() { impl_->close(); }
+std::optional<TermStamp> HttpFence::highestSeen(const std::string& lease) const {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->highestSeen(lease) : std::nullopt;
+}
+void HttpFence::close() {
+  if (auto* own = inItsProcess(impl_)) own->close();
+}
 
 FencePass::FencePass() noexcept = default;
 FencePass::FencePass(std::unique_ptr<State> state) noexcept : state_{std::move(state)} {}
 FencePass::~FencePass() {
-  if (state_) state_->fence->end(state_->lease, state_->ticket);
+  if (!state_) return;
+  state_->fence->isHere() ? state_->fence->end(state_->lease, state_->ticket) : leaveToParent(std::move(state_->fence));
 }
 FencePass::FencePass(FencePass&&) noexcept = default;
 FencePass& FencePass::operator=(FencePass&& other) noexcept {
@@ -421,7 +441,8 @@ FencePass& FencePass::operator=(FencePass&& other) noexcept {
   return *this;
 }
 void FencePass::onOvertaken(std::function<void()> call) const {
-  if (state_) state_->fence->onOvertaken(state_->lease, state_->ticket, std::move(call));
+  auto* own = state_ ? inItsProcess(state_->fence) : nullptr;
+  if (own != nullptr) own->onOvertaken(state_->lease, state_->ticket, std::move(call));
 }
 
 }  // namespace tenure

@@ -93,7 +93,6 @@ class PodLabel::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void elected(const FencedTerm& lease, std::stop_token stop) {
-    if (!isHere()) return;
     auto term = std::make_shared<Term>(lease);
     {
       const std::lock_guard lock{mutex_};
@@ -236,8 +235,14 @@ PodLabel::~PodLabel() {
   }
 }
 
-void PodLabel::elected(const FencedTerm& term, std::stop_token stop) { impl_->elected(term, std::move(stop)); }
+void PodLabel::elected(const FencedTerm& term, std::stop_token stop) {
+  if (auto* own = inItsProcess(impl_)) own->elected(term, std::move(stop));
+}
 
-StoreStatus PodLabel::checkRights() const { return impl_->checkRights(); }
+StoreStatus PodLabel::checkRights() const {
+  if (auto* own = inItsProcess(impl_)) return own->checkRights();
+  return StoreError{ErrorClass::misconfigured,
+                    "this process is a forked child of the one that made the pod label; make one here"};
+}
 
 }  // namespace tenure

@@ -4,6 +4,7 @@
 #include <tenure/adapters/s3_fence.hpp>
 
 #include "lockcore/aws/object_client.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 #include "object_store.hpp"
 #include "object_write.hpp"
 
@@ -33,8 +34,20 @@ class S3Fence::Impl {
       : store_{std::move(options), std::move(client)} {
     if (store_.options().bucket.empty()) throw std::invalid_argument{"S3FenceOptions: bucket is empty"};
   }
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
+
+  const ProcessMark mark_{};
   s3_fence::ObjectStore store_;
 };
+
+namespace {
+
+FenceError inChild() {
+  return fenceTrouble(
+      {ErrorClass::misconfigured, "this process is a forked child of the one that made the fence; make one here"});
+}
+
+}  // namespace
 
 S3Fence::S3Fence(S3FenceOptions options, Logger logger) {
   auto client = clientFor(options, std::move(logger));
@@ -42,23 +55,31 @@ S3Fence::S3Fence(S3FenceOptions options, Logger logger) {
 }
 S3Fence::S3Fence(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client)
     : impl_{std::make_unique<Impl>(std::move(options), std::move(client))} {}
-S3Fence::~S3Fence() = default;
+S3Fence::~S3Fence() {
+  if (impl_ && !impl_->isHere()) leaveToParent(std::move(impl_));
+}
 S3Fence::S3Fence(S3Fence&&) noexcept = default;
 S3Fence& S3Fence::operator=(S3Fence&&) noexcept = default;
 
 FenceResult<void> S3Fence::write(const TermStamp& stamp, const S3Put& what) {
-  return s3_fence::ObjectWrite{impl_->store_, stamp, what}.run();
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? s3_fence::ObjectWrite{own->store_, stamp, what}.run() : inChild();
 }
 
 FenceResult<void> S3Fence::write(const FencedTerm& term, const S3Put& what) {
+  if (inItsProcess(impl_) == nullptr) return inChild();
   return underTerm(term, [&](const TermStamp& stamp) {
     return s3_fence::ObjectWrite{impl_->store_, stamp, what, [&] { return term.refusal(); }}.run();
   });
 }
 
-FenceResult<std::optional<S3Object>> S3Fence::read(const std::string& key) { return impl_->store_.read(key); }
+FenceResult<std::optional<S3Object>> S3Fence::read(const std::string& key) {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->store_.read(key) : inChild();
+}
 
 FenceResult<std::optional<TermStamp>> S3Fence::highestSeen(const std::string& key, const std::string& lease) {
+  if (inItsProcess(impl_) == nullptr) return inChild();
   s3_fence::CallTime time{impl_->store_.options().timeout};
   const auto found = impl_->store_.look(key, false, time);
   if (!found) return found.error();

@@ -73,11 +73,14 @@ void addTlsKeys(PostgresqlSection& section) {
           "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
       .field = "store.sslMode";
   section
-      .textKey({.path = "store.sslrootcert",
-                .fallback = "the system's",
-                .example = "/etc/ssl/certs/db-ca.pem",
-                .about = std::string{"A PEM file of the authorities that are trusted. "} + pathRule},
-               "the path of a file", &PostgresqlStoreOptions::sslRootCertificate, "the system's")
+      .textKey(
+          {.path = "store.sslrootcert",
+           .fallback = "the system's",
+           .example = "/etc/ssl/certs/db-ca.pem",
+           .about = std::string{"A PEM file of the authorities that are trusted, or system: those of this system, with "
+                                "sslmode verify-full. A file of that name is ./system. "} +
+                    pathRule},
+          "the path of a file", &PostgresqlStoreOptions::sslRootCertificate, "the system's")
       .field = "store.sslRootCertificate";
   section
       .textKey({.path = "store.sslcert",
@@ -159,7 +162,7 @@ void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& di
     if (!path.empty()) path = (directory / path).lexically_normal().string();
   };
   resolve(options.passfile);
-  resolve(options.sslRootCertificate);
+  if (options.sslRootCertificate != "system") resolve(options.sslRootCertificate);
   resolve(options.sslCertificate);
   resolve(options.sslKey);
   resolve(options.livenessDirectory);

@@ -19,53 +19,55 @@ local_seconds firstLocal(const CronFields& fields, local_seconds limit) { return
 }  // namespace
 
 sys_seconds CronTimes::latestAt(sys_seconds now) const {
-  return fields_.timesOfDay ? latestTimeOfDay(now) : latestInRealTime(now);
+  const ZoneData& zone = zone_.data();
+  return fields_.timesOfDay ? latestTimeOfDay(zone, now) : latestInRealTime(zone, now);
 }
 
 sys_seconds CronTimes::after(sys_seconds time) const {
-  return fields_.timesOfDay ? firstTimeOfDay(time) : firstInRealTime(time);
+  const ZoneData& zone = zone_.data();
+  return fields_.timesOfDay ? firstTimeOfDay(zone, time) : firstInRealTime(zone, time);
 }
 
 // A later local time never has an earlier instant: a time that comes twice has its first instant, and all times that a
 // change leaves out have that of the change. So both searches may go in the order of local times.
 
-sys_seconds CronTimes::latestTimeOfDay(sys_seconds now) const {
-  const ZoneStretch current = zone_.at(now);
+sys_seconds CronTimes::latestTimeOfDay(const ZoneData& zone, sys_seconds now) const {
+  const ZoneStretch current = zone.at(now);
   // After the clocks were put back, times that are later on the clock have already been.
-  const seconds before = zone_.at(current.begin - seconds{1}).offset;
+  const seconds before = zone.at(current.begin - seconds{1}).offset;
   local_seconds limit{now.time_since_epoch() + std::max(current.offset, before)};
   while (true) {
     const local_seconds local = latestLocal(fields_, limit);
-    const sys_seconds instant = zone_.instantOf(local);
+    const sys_seconds instant = zone.instantOf(local);
     if (instant <= now) return instant;
     limit = local - minutes{1};
   }
 }
 
-sys_seconds CronTimes::firstTimeOfDay(sys_seconds after) const {
-  local_seconds limit = zone_.at(after).local(after) + seconds{1};
+sys_seconds CronTimes::firstTimeOfDay(const ZoneData& zone, sys_seconds after) const {
+  local_seconds limit = zone.at(after).local(after) + seconds{1};
   while (true) {
     const local_seconds local = firstLocal(fields_, limit);
-    const sys_seconds instant = zone_.instantOf(local);
+    const sys_seconds instant = zone.instantOf(local);
     if (instant > after) return instant;
     limit = local + minutes{1};
   }
 }
 
-sys_seconds CronTimes::latestInRealTime(sys_seconds now) const {
+sys_seconds CronTimes::latestInRealTime(const ZoneData& zone, sys_seconds now) const {
   sys_seconds limit = now;
   while (true) {
-    const ZoneStretch stretch = zone_.at(limit);
+    const ZoneStretch stretch = zone.at(limit);
     const sys_seconds instant = stretch.instant(latestLocal(fields_, stretch.local(limit)));
     if (instant >= stretch.begin) return instant;
     limit = stretch.begin - seconds{1};
   }
 }
 
-sys_seconds CronTimes::firstInRealTime(sys_seconds after) const {
+sys_seconds CronTimes::firstInRealTime(const ZoneData& zone, sys_seconds after) const {
   sys_seconds limit = after + seconds{1};
   while (true) {
-    const ZoneStretch stretch = zone_.at(limit);
+    const ZoneStretch stretch = zone.at(limit);
     const sys_seconds instant = stretch.instant(firstLocal(fields_, stretch.local(limit)));
     if (instant < stretch.end) return instant;
     limit = stretch.end;

@@ -63,6 +63,7 @@ class JobLedger::Impl {
   }
 
   [[nodiscard]] const TermLedger& ledger() const { return *ledger_; }
+  [[nodiscard]] bool isHere() const noexcept { return handleOf(term()).mark.isHere(); }
 
  private:
   [[nodiscard]] const Leadership& term() const { return ledger_->term(); }
@@ -110,11 +111,21 @@ JobLedger::JobLedger(JobLedger&&) noexcept = default;
 JobLedger& JobLedger::operator=(JobLedger&&) noexcept = default;
 JobLedger::~JobLedger() = default;
 
-StoreResult<std::optional<JobRun>> JobLedger::next() { return impl_->next(true); }
-StoreResult<std::optional<JobRun>> JobLedger::tryNext() { return impl_->next(false); }
-StoreResult<void> JobLedger::end(RunOutcome outcome, std::optional<int> exitCode) {
-  return impl_->end(outcome, exitCode);
+StoreResult<std::optional<JobRun>> JobLedger::next() {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->next(true) : std::optional<JobRun>{};
 }
-JobHistory JobLedger::history() const { return impl_->ledger().history(); }
+StoreResult<std::optional<JobRun>> JobLedger::tryNext() {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->next(false) : std::optional<JobRun>{};
+}
+StoreResult<void> JobLedger::end(RunOutcome outcome, std::optional<int> exitCode) {
+  if (auto* own = inItsProcess(impl_)) return own->end(outcome, exitCode);
+  return StoreError{ErrorClass::misconfigured, "this process is a forked child, and the term is its parent's"};
+}
+JobHistory JobLedger::history() const {
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->ledger().history() : JobHistory{};
+}
 
 }  // namespace tenure

@@ -1,49 +1,82 @@
 #include "zone.hpp"
 
-#include <exception>
-
-#include <date/tz.h>
+#include <atomic>
+#include <cstdlib>
+#include <list>
+#include <mutex>
+#include <utility>
 
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
+namespace {
 
-using std::chrono::local_seconds;
-using std::chrono::seconds;
-using std::chrono::sys_seconds;
+std::string folder() {
+  const char* named = ::secure_getenv("TZDIR");  // NOLINT(concurrency-mt-unsafe): glibc does the same
+  return named != nullptr && *named != '\0' ? named : "/usr/share/zoneinfo";
+}
+
+/// Not absolute, without "..", in the one spelling of its file.
+bool isName(const std::string& name) {
+  const std::string path = '/' + name + '/';
+  return path.find('\0') == std::string::npos && path.find("//") == std::string::npos &&
+         path.find("/./") == std::string::npos && path.find("/../") == std::string::npos;
+}
+
+}  // namespace
+
+class Zone::File {
+ public:
+  /// Empty path: UTC.
+  explicit File(std::string path) : path_{std::move(path)} {
+    if (path_.empty()) now_ = &versions_.emplace_back(ZoneData::utc());
+  }
+
+  /// The refusal begins with the path.
+  [[nodiscard]] boost::system::result<void, FileRefusal> read() {
+    constexpr std::size_t longest = 64 << 10U;
+    const FileStamp stamp = stampOf(path_);
+    auto text = regularFile(path_, longest);
+    if (!text) return FileRefusal{path_ + ' ' + text.error().why};
+    if (now_ == nullptr || *text != text_) {
+      auto data = ZoneData::in(*text);
+      if (!data) return FileRefusal{path_ + ' ' + data.error().why};
+      now_ = &versions_.emplace_back(*std::move(data));
+      text_ = *std::move(text);
+    }
+    stamp_ = stamp;
+    return {boost::system::in_place_value};
+  }
+
+  /// Never waits, so that a fork while another thread reads leaves the child with what was read last.
+  [[nodiscard]] const ZoneData& data() {
+    if (const std::unique_lock lock{mutex_, std::try_to_lock}; lock && !path_.empty() && stampOf(path_) != stamp_)
+      static_cast<void>(read());
+    return *now_;
+  }
+
+ private:
+  const std::string path_;
+  std::mutex mutex_;  ///< guards what follows, apart from now_
+  std::string text_;
+  FileStamp stamp_{};
+  std::list<ZoneData> versions_;  ///< all that were ever read, because one may be in use
+  std::atomic<const ZoneData*> now_{nullptr};
+};
 
 boost::system::result<Zone, OptionFaults> Zone::named(const std::string& name) {
-  if (name == "UTC") return Zone{nullptr};
+  if (name == "UTC") return Zone{std::make_shared<File>("")};
   const auto refused = [&](const std::string& why) {
-    return OptionFaults{{"timeZone", inQuotes(name) + " is not known: " + why +
+    return OptionFaults{{"timeZone", inQuotes(name) + " cannot be used: " + why +
                                          "; write a name such as Europe/Berlin or UTC, and see that the time-zone data "
                                          "of the system are installed (Debian: tzdata)"}};
   };
-  // These count leap seconds, which no wall clock of a computer does.
-  if (name.starts_with("right/")) return refused("zones with leap seconds are not supported");
-  try {
-    const date::time_zone* zone = date::locate_zone(name);
-    static_cast<void>(zone->get_info(sys_seconds{}));  // reads the zone's own file, which is a later failure otherwise
-    return Zone{zone};
-  } catch (const std::exception& error) {
-    return refused(error.what());
-  }
+  if (!isName(name)) return refused("it is not the name of a zone");
+  auto file = std::make_shared<File>(folder() + '/' + name);
+  if (const auto done = file->read(); !done) return refused(done.error().why);
+  return Zone{std::move(file)};
 }
 
-ZoneStretch Zone::at(sys_seconds time) const {
-  // As far as the calendar goes, so that one second more on either side is a time, too.
-  constexpr std::chrono::sys_days first = std::chrono::year::min() / 1 / 1;
-  constexpr std::chrono::sys_days last = std::chrono::year::max() / 12 / 31;
-  if (zone_ == nullptr) return {first, last, seconds{0}};
-  const date::sys_info info = zone_->get_info(time);
-  return {info.begin, info.end, info.offset};
-}
-
-sys_seconds Zone::instantOf(local_seconds time) const {
-  if (zone_ == nullptr) return sys_seconds{time.time_since_epoch()};
-  const date::local_info info = zone_->get_info(date::local_seconds{time.time_since_epoch()});
-  if (info.result == date::local_info::nonexistent) return info.first.end;
-  return sys_seconds{time.time_since_epoch() - info.first.offset};
-}
+const ZoneData& Zone::data() const { return file_->data(); }
 
 }  // namespace tenure

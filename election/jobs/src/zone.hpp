@@ -1,7 +1,7 @@
-// The local time of a time zone, from the system's time-zone data.
+// A time zone of the system, with the data that its file has at the moment.
 #pragma once
 
-#include <chrono>
+#include <memory>
 #include <string>
 
 #include <boost/system/result.hpp>
@@ -9,39 +9,24 @@
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 
-namespace date {
-class time_zone;
-}
+#include "zone_data.hpp"
 
 namespace tenure {
 
-/// A stretch of time in which local time is UTC plus one offset.
-struct ZoneStretch {
-  std::chrono::sys_seconds begin;
-  std::chrono::sys_seconds end;  // not included
-  std::chrono::seconds offset;
-
-  [[nodiscard]] std::chrono::local_seconds local(std::chrono::sys_seconds time) const {
-    return std::chrono::local_seconds{(time + offset).time_since_epoch()};
-  }
-  [[nodiscard]] std::chrono::sys_seconds instant(std::chrono::local_seconds time) const {
-    return std::chrono::sys_seconds{time.time_since_epoch() - offset};
-  }
-};
-
+/// Cheap to copy; may be used by several threads at a time.
 class TENURE_API Zone {
  public:
-  /// Reads the data of the zone; UTC needs none. The one fault is of the field "timeZone".
+  /// Reads the file of the zone, below TZDIR or /usr/share/zoneinfo, as glibc does; UTC needs none. The one fault is of
+  /// the field "timeZone".
   [[nodiscard]] static boost::system::result<Zone, OptionFaults> named(const std::string& name);
 
-  [[nodiscard]] ZoneStretch at(std::chrono::sys_seconds time) const;
-
-  /// The instant of a local time: the first of two, or the instant of the change that leaves it out.
-  [[nodiscard]] std::chrono::sys_seconds instantOf(std::chrono::local_seconds time) const;
+  /// What the file says now. As long as it is gone or damaged, what it said last. Lives as long as the zone.
+  [[nodiscard]] const ZoneData& data() const;
 
  private:
-  explicit Zone(const date::time_zone* zone) noexcept : zone_{zone} {}
-  const date::time_zone* zone_;  // null: UTC. It lives as long as the process.
+  class File;
+  explicit Zone(std::shared_ptr<File> file) noexcept : file_{std::move(file)} {}
+  std::shared_ptr<File> file_;
 };
 
 }  // namespace tenure

@@ -119,6 +119,70 @@ TEST(PostgresqlSettings, ThereIsAListOfAuthoritiesWhereCertificatesAreVerified) 
   EXPECT_EQ(valueOf(own.settings, "sslrootcert"), "/own.crt");
 }
 
+/// libpq 15 would look for a file of this name.
+TEST(PostgresqlSettings, SystemMeansTheSystemsAuthoritiesWhereverItIsSaid) {
+  const TempDir directory;
+  std::ofstream{directory.file("services")} << "[jobs]\nhost=10.0.0.1\nsslrootcert=system\n"
+                                            << "[weak]\nhost=10.0.0.1\nsslrootcert=system\nsslmode=require\n";
+  const Variable services{"PGSERVICEFILE", directory.file("services")}, list{"SSL_CERT_FILE", "/the/list"};
+  const auto expectSystem = [](const Settings& settings) {
+    const Destination found = destinationOf(settings);
+    EXPECT_EQ(found.fault, "");
+    EXPECT_EQ(valueOf(found.settings, "sslrootcert"), "/the/list");
+    EXPECT_EQ(valueOf(found.settings, "sslmode"), "verify-full");
+  };
+  expectSystem(jobSettings({.host = "10.0.0.1", .sslRootCertificate = "system"}));
+  expectSystem(jobSettings({.host = "/run/pg", .sslRootCertificate = "system"}));
+  expectSystem(jobSettings({.connection = "host=db1 sslrootcert=system"}));
+  expectSystem(jobSettings({.connection = "postgresql://10.0.0.1/jobs?sslmode=verify-full&sslrootcert=system"}));
+  expectSystem(jobSettings({.service = "jobs"}));
+  expectSystem(listenSettings({.connection = "host=10.0.0.1", .listen = "sslrootcert=system"}));
+  EXPECT_NE(destinationOf(jobSettings({.service = "weak"})).fault.find("sslmode is require"), std::string::npos);
+  for (const char* weak : {"disable", "allow", "prefer", "require", "verify-ca"}) {
+    const OptionFaults faults = faultsOf({.host = "db1", .sslMode = weak, .sslRootCertificate = "system"});
+    ASSERT_EQ(faults.size(), 1U) << weak;
+    EXPECT_NE(faults[0].message.find("sslrootcert=system needs sslmode=verify-full"), std::string::npos);
+  }
+  const Variable variable{"PGSSLROOTCERT", "system"};
+  expectSystem(jobSettings({.host = "10.0.0.1"}));
+  EXPECT_EQ(
+      valueOf(destinationOf(jobSettings({.host = "db1", .sslRootCertificate = "./system"})).settings, "sslrootcert"),
+      "./system");
+}
+
+TEST(PostgresqlOptions, AStringThatLibpqRefusesNamesTheParameterAndNeverASecret) {
+  struct Case {
+    const char* text;
+    const char* says;
+  };
+  for (const Case& c : {Case{"postgresql://u@h/j?pgbouncer=true", "\"pgbouncer\""},
+                        Case{"postgresql://u@h/j?sslmode=disable&connection_limit=1", "\"connection_limit\""},
+                        Case{"postgresql://u@h/j?schema=public", "\"schema\""},
+                        Case{"postgres://u@h/j?supa=base-pooler.x", "\"supa\""},
+                        Case{"postgresql://u@h/j?a=b?c=d", "\"a\""},
+                        Case{"postgresql://u@h/j?sslmode=require&Channel_Binding=x", "\"Channel_Binding\""},
+                        Case{"host=h port=1 pool_max_conns=3", "\"pool_max_conns\""},
+                        Case{"host = h  pool = 3", "\"pool\""},
+                        Case{"postgresql+asyncpg://u@h/j", "\"postgresql+asyncpg://\""},
+                        Case{"postgresql+psycopg2://u:s3same@h/j", "\"postgresql+psycopg2://\""},
+                        Case{"jdbc:postgresql://h/j?user=u&password=s3same", "\"jdbc:postgresql://\""},
+                        Case{"mysql://u:s3same@h/j", "\"mysql://\""},
+                        Case{"postgres://u%zz@h/j", "is no connection string"},
+                        Case{"host=h port = 1 dbname", "is no connection string"},
+                        Case{"postgresql://u:a/b?s3same=x@h/j", "is no connection string"},
+                        Case{"postgresql://h/j?password=x&s3same=y", "is no connection string"},
+                        Case{"password=x s3same=y", "is no connection string"},
+                        Case{"postgresql://u:s3same/b@h/j", "behind its host"},
+                        Case{"postgresql://u:p/s3same@h:x/j", "behind its host"},
+                        Case{"postgresql://u@h:word/j", "has a port that is no number"},
+                        Case{"host=h,h2 port=1,70000", "has a port that is no number"}}) {
+    const OptionFaults faults = faultsOf({.connection = c.text});
+    ASSERT_EQ(faults.size(), 1U) << c.text;
+    EXPECT_NE(faults[0].message.find(c.says), std::string::npos) << c.text << ": " << faults[0].message;
+    EXPECT_EQ(faults[0].message.find("s3same"), std::string::npos) << faults[0].message;
+  }
+}
+
 TEST(PostgresqlSettings, AServiceSaysWhereToGo) {
   const TempDir directory;
   std::ofstream{directory.file("services")} << "[jobs]\nhost=db7,db8\nport=6001\ndbname=jobs\nsslmode=require\n";

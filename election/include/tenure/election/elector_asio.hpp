@@ -12,7 +12,8 @@
 namespace tenure {
 
 /// As AsyncElector::whenElected, but completes with `void(std::optional<AwaitedTerm>)`, by the rules of asyncCall.
-/// Nothing: the elector was stopped, or the wait was cancelled. Destroy the elector before the execution context.
+/// Nothing: the elector was stopped, or the wait was cancelled. If the execution context is destroyed first, the
+/// handler goes with it.
 ///
 ///     while (auto term = co_await tenure::asyncWaitElected(elector, io.get_executor(), asio::use_awaitable)) {
 ///       co_await (lead(term->leadership()) || tenure::asyncWaitRevoked(*term, io.get_executor(),

@@ -32,8 +32,8 @@ struct TENURE_API ElectorStatus {
 /// Threads: every method may be called from any thread, also from callbacks. Distinct electors are independent; a
 /// process may have thousands, which share one renewal thread.
 ///
-/// fork(): in a child process isLeader() is false and fencingToken() is empty. Every other call (also stop() and the
-/// destructor) returns at once and does nothing. The parent is not affected.
+/// fork(): in a child process isLeader() is false, fencingToken() is empty, and view() shows that nothing is led. Every
+/// other call (also stop() and the destructor) returns at once and does nothing. The parent is not affected.
 ///
 /// With CandidateMode::observe it never leads: onLeaderChanged and status() tell who does. See LeaderFollower, which is
 /// made for that, for what an observer sees and what it costs.
@@ -50,9 +50,9 @@ class TENURE_API LeaderElector {
   /// so that the work can be told to stop at all.) If a callback is still running then, this is logged as an error, and
   /// no further callback begins, not even an onRevoked that is due.
   ///
-  /// Called from one of its own callbacks, it returns at once and the rest happens after the callback. Otherwise, once
-  /// it has returned, nothing of the library uses your scheduler any more, except a task that is running there at that
-  /// moment. So stop and join your loop's threads, then destroy the loop.
+  /// Called from one of its own callbacks, or on a thread of your scheduler, it returns at once, and the rest happens
+  /// on the scheduler later, within the same time. The loop below makeAsioScheduler may be destroyed before that, once
+  /// its threads are joined: then the work is told to stop, no further callback begins, and the lease ends by itself.
   ~LeaderElector();
   LeaderElector(LeaderElector&&) noexcept;
   LeaderElector& operator=(LeaderElector&&) noexcept;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <stop_token>
 #include <type_traits>
@@ -12,11 +13,57 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+
+#include <tenure/lockcore/export.hpp>
 
 namespace tenure {
 namespace detail {
+
+/// What threads of the library have of a loop whose owner may destroy it at any time: something that lives on the loop,
+/// such as a strand, and ends with the loop at the latest. Whoever comes later finds nothing, instead of a loop that is
+/// gone.
+class TENURE_API LoopLink {
+ public:
+  /// `kept` is destroyed by the thread that destroys the execution context, unless the last reference to the link was
+  /// dropped before.
+  [[nodiscard]] static std::shared_ptr<LoopLink> make(boost::asio::execution_context& loop, std::shared_ptr<void> kept);
+  ~LoopLink();
+  LoopLink(const LoopLink&) = delete;
+  LoopLink& operator=(const LoopLink&) = delete;
+
+  /// Calls `use` while the loop cannot end; false: it has ended. `use` must run no code of users. Any thread.
+  template <class Use>
+  bool whileThere(const Use& use) const {
+    const std::lock_guard lock{mutex_};
+    if (kept_) use();
+    return kept_ != nullptr;
+  }
+
+ private:
+  class OfLoop;
+  explicit LoopLink(std::shared_ptr<void> kept) noexcept : kept_{std::move(kept)} {}
+  void end() noexcept;
+
+  mutable std::mutex mutex_;  ///< guards kept_, and is held while it is used
+  std::shared_ptr<void> kept_;
+  std::shared_ptr<void> place_{};  ///< among the links of its loop; constant after make()
+};
+
+template <class Executor>
+[[nodiscard]] boost::asio::execution_context& loopOf(const Executor& executor) {
+  namespace asio = boost::asio;
+  using Context = asio::execution::context_as_t<asio::execution_context&>;
+  if constexpr (asio::can_query_v<Executor, Context>) {
+    return asio::query(executor, Context{});
+  } else {
+    return executor.context();
+  }
+}
 
 /// A handler that waits for its answer, in memory from its associated allocator. That memory is given back before the
 /// handler is called or destroyed, because the handler may own it; Asio's own calls do the same.
@@ -61,8 +108,8 @@ struct WaitingHandler {
 /// the call that starts and on the executor, never on a thread of the library, so it need not be safe for threads.
 /// Cancellation of any type requests `cancel`: the slot is assigned before the start, and cleared before the
 /// handler is called, because it is the handler's again then. There is no error_code and no exception: the Result says
-/// what happened. A thread of the library posts the completion, so whoever answers (client, elector) must be gone
-/// before the execution context.
+/// what happened. The execution context may be destroyed first, as for any handler of Asio's: then the handler is
+/// destroyed with it, and not called.
 template <class Result, class Executor, class Begin, class CompletionToken>
 auto asyncCall(const Executor& executor, Begin begin, CompletionToken&& token) {
   namespace asio = boost::asio;
@@ -77,17 +124,21 @@ auto asyncCall(const Executor& executor, Begin begin, CompletionToken&& token) {
           free.assign([stop](asio::cancellation_type) mutable { stop.request_stop(); });
         }
         // Tasks of the library must be copyable, and handlers are not. Copies may outlive the handler, so this is not
-        // in its memory.
+        // in its memory. And they may outlive the loop, so they reach the handler and its executor by a link.
         const auto kept = std::make_shared<typename Waiting::Pointer>(Waiting::make(std::move(handler), target));
-        const std::function<void(Result)> done = [kept, slot, target](Result result) {
-          asio::post(target, [kept, slot, result = std::move(result)]() mutable {
-            Waiting waiting = Waiting::take(kept->release());
-            if (slot.is_connected()) {
-              auto over = slot;
-              over.clear();
-            }
-            waiting.work.reset();
-            std::move(waiting.handler)(std::move(result));
+        const std::function<void(Result)> done = [link = detail::LoopLink::make(detail::loopOf(target), kept),
+                                                  weak = std::weak_ptr{kept}, slot](Result result) {
+          link->whileThere([&] {
+            asio::post((*weak.lock())->work.get_executor(),
+                       [link, waiting = weak.lock(), slot, result = std::move(result)]() mutable {
+                         Waiting taken = Waiting::take(waiting->release());
+                         if (slot.is_connected()) {
+                           auto over = slot;
+                           over.clear();
+                         }
+                         taken.work.reset();
+                         std::move(taken.handler)(std::move(result));
+                       });
           });
         };
         start(done, stop.get_token());

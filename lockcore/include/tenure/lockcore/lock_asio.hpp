@@ -11,7 +11,8 @@
 namespace tenure {
 
 /// As LockClient::acquireAsync, but completes with `void(LockResult<Lock>)`, by the rules of asyncCall. A cancelled
-/// acquisition completes with LockErrc::cancelled. Destroy the client before the execution context.
+/// acquisition completes with LockErrc::cancelled. If the execution context is destroyed first, the handler goes with
+/// it.
 ///
 ///     const tenure::LeaseKey key{"orders"};
 ///     const tenure::AcquireOptions options{.waitFor = 5s};

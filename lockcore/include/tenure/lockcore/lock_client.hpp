@@ -108,8 +108,8 @@ class TENURE_API LeaseObserver {
 /// scheduler, but return LockErrc::wouldBlock. All locks of a process share one renewal thread. Each lock has
 /// heartbeats of its own, and slow heartbeats of another lock do not delay them (I12).
 ///
-/// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing (acquireAsync's `done` is
-/// not called); the parent is not affected.
+/// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing (acquireAsync's `done` gets
+/// the error inside the call); the parent is not affected.
 ///
 /// A moved-from client may only be destroyed or assigned to.
 class TENURE_API LockClient {

@@ -25,7 +25,8 @@ class TENURE_API Clock {
 [[nodiscard]] TENURE_API std::shared_ptr<const Clock> systemClock();
 
 /// Tasks of one scheduler never run at the same time and never inside the call of post(). User code never
-/// runs on it. Tasks must not block and must not throw.
+/// runs on it. Tasks must not block and must not throw. The library may post for as long as it has the scheduler; if
+/// the loop below ends before, the scheduler drops the tasks that it has and those that it gets.
 class TENURE_API Scheduler {
  public:
   using Task = std::function<void()>;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <sys/stat.h>
 
 namespace tenure::sqlite_store {
 

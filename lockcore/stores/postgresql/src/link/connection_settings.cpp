@@ -102,11 +102,12 @@ bool isVerified(const Host& host, bool namesAuthorities) {
   return isAName(host.name) || (namesAuthorities && (!host.address.empty() || !isSocket(host.name)));
 }
 
-/// libpq 15 does not know the system's list of authorities (`sslrootcert=system` came with 16).
-std::string listOfAuthorities() {
-  if (const char* home = std::getenv("HOME"); home != nullptr) {
-    if (access((std::string{home} + "/.postgresql/root.crt").c_str(), R_OK) == 0) return {};  // libpq's own default
-  }
+/// The value of `sslrootcert` that names the system's authorities. libpq knows it from release 16 on.
+constexpr const char* systemsAuthorities = "system";
+
+/// OpenSSL's variable comes first, as where libpq itself asks OpenSSL. Empty: no list was found.
+std::string systemsList() {
+  if (const char* named = std::getenv("SSL_CERT_FILE"); named != nullptr && *named != '\0') return named;
   constexpr std::array places{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"};
   for (const char* place : places) {
     if (access(place, R_OK) == 0) return place;
@@ -114,18 +115,47 @@ std::string listOfAuthorities() {
   return {};
 }
 
+std::string listOfAuthorities() {
+  if (const char* home = std::getenv("HOME"); home != nullptr) {
+    if (access((std::string{home} + "/.postgresql/root.crt").c_str(), R_OK) == 0) return {};  // libpq's own default
+  }
+  return systemsList();
+}
+
+/// As libpq 16 does it, also with one that would look for a file of this name: everybody can get a certificate of a
+/// public authority, so it proves something only together with the host's name.
+void trustSystem(Destination& destination, const std::string& mode) {
+  if (mode != "verify-full") {
+    destination.fault = "sslrootcert=system needs sslmode=verify-full, and sslmode is " + mode +
+                        "; leave sslmode out, or name a file of your own authorities";
+    return;
+  }
+  const std::string list = systemsList();
+  setUnlessEmpty(destination.settings, "sslrootcert", list);
+  if (list.empty() && PQlibVersion() < 160000) {
+    destination.fault =
+        "sslrootcert=system, and this system has no list of authorities; install the package "
+        "ca-certificates, or set SSL_CERT_FILE";
+  }
+}
+
 /// An sslmode that somebody chose wins. libpq's default is `prefer`, and a `prefer` in a service file cannot be told
 /// from it.
-void chooseTls(Settings& settings, const Settings& found, const std::vector<Host>& hosts) {
+void chooseTls(Destination& destination, const Settings& found) {
+  Settings& settings = destination.settings;
+  const auto named = found.find("sslrootcert");
+  const bool isSystem = named != found.end() && named->second == systemsAuthorities;
   const auto at = found.find("sslmode");
   std::string mode = at == found.end() ? std::string{"prefer"} : at->second;
   const bool chosen = settings.contains("sslmode") || isSaidByEnvironment("PGSSLMODE") || mode != "prefer";
   if (!chosen) {
-    for (const Host& host : hosts) {
-      if (isVerified(host, settings.contains("sslrootcert"))) mode = "verify-full";
+    for (const Host& host : destination.hosts) {
+      if (isSystem || isVerified(host, settings.contains("sslrootcert"))) mode = "verify-full";
     }
     settings["sslmode"] = mode;
   }
+  if (!destination.fault.empty()) return;
+  if (isSystem) return trustSystem(destination, mode);
   if (mode.starts_with("verify") && !found.contains("sslrootcert")) {
     setUnlessEmpty(settings, "sslrootcert", listOfAuthorities());
   }
@@ -196,7 +226,7 @@ Destination destinationOf(const Settings& settings) {
   const Settings found = valuesOf(options.get());
   if (const auto at = found.find("dbname"); at != found.end()) destination.database = at->second;
   if (destination.fault.empty()) destination.hosts = hostsIn(found);
-  chooseTls(destination.settings, found, destination.hosts);
+  chooseTls(destination, found);
   choosePassfile(destination, found);
   for (const char* keyword : {"host", "hostaddr", "port"}) destination.settings.erase(keyword);
   return destination;

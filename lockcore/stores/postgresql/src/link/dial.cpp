@@ -34,6 +34,13 @@ bool isAboutCertificates(ConnStatusType stage, const std::string& text) {
          (text.find("certificate") != std::string::npos || text.find("SSL was required") != std::string::npos);
 }
 
+/// Verification is tenure's default, and not libpq's, so the text says where it comes from.
+const char* remedyOf(const std::string& text) {
+  if (text.find("SSL was required") != std::string::npos)
+    return "; where sslmode says nothing, a host that is given by name is verified (verify-full): the server needs TLS";
+  return "; sslrootcert names the authorities that are trusted (system: those of this system)";
+}
+
 }  // namespace
 
 void Dial::begin(const Settings& settings) {
@@ -94,7 +101,7 @@ ConnectFailure Dial::failure() const {
     failure.cause = causeOf(state);
   } else if (isAboutCertificates(stage_, failure.text)) {
     failure.cause = JobReply::Cause::misconfigured;
-    failure.text += "; see the options sslMode and sslRootCertificate";
+    failure.text += remedyOf(failure.text);
   }
   return failure;
 }

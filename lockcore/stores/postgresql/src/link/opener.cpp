@@ -51,7 +51,7 @@ void Opener::lookUp(const Host& host) {
 void Opener::found(const Host& host, const net::LookupResult& result) {
   step_ = std::make_shared<int>();
   if (!result) {
-    note({result.error(), {}, JobReply::Cause::misconfigured});
+    note({result.error().why, {}, JobReply::Cause::misconfigured});
     return nextHost();
   }
   host_ = host;

@@ -17,7 +17,8 @@ namespace tenure {
 class CronTimes;
 
 /// Divides time into periods. Each lasts from its occurrence to the next one, and is named by the instant at which it
-/// begins. Only `every` and `cron` make one. Cheap to copy; may be used by several threads at a time. Reads no clock.
+/// begins. Only `every` and `cron` make one. Cheap to copy; may be used by several threads at a time. Reads no clock,
+/// but looks at the file of its time zone in each call.
 class TENURE_API Schedule {
  public:
   /// Periods of this length, which begin at its multiples since 1970-01-01T00:00Z. So hours begin at the full hour in
@@ -30,8 +31,9 @@ class TENURE_API Schedule {
   /// neither day of month nor day of the week has a `*`, a day matches by either of the two; else it must match by
   /// both. Or one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually.
   ///
-  /// `timeZone` is a name of the system's time-zone data, such as Europe/Berlin. UTC needs no such data. The data says
-  /// each change of the offset one by one (Debian's do so until 2037); after its last change the offset stays as it is.
+  /// `timeZone` is a name of the system's time-zone data, such as Europe/Berlin: a file below /usr/share/zoneinfo, or
+  /// below the directory that the environment variable TZDIR names. UTC needs no such data. New data count from the
+  /// next call on. While the file is gone or damaged, the data that were read last do.
   ///
   /// Where the clocks are put forward or back, it is as in cronie. If neither the minute nor the hour has a `*` or a
   /// step, the schedule is for a time of the day, and each of its times occurs once on each day. A local time that the

@@ -36,9 +36,11 @@ struct TENURE_API PostgresqlStoreOptions {
   /// libpq's sslmode. Empty: what the string or the environment says; if they say nothing, `verify-full` where the host
   /// is a name, or an address beside an `sslRootCertificate`, and else libpq's own default.
   std::string sslMode{};
-  std::string sslRootCertificate{};  ///< path; empty: Debian's and Fedora's lists of authorities are tried
-  std::string sslCertificate{};      ///< path of the client's certificate; empty: none
-  std::string sslKey{};              ///< path of its key
+  /// Path of a PEM file. `system`: the system's list, with `verify-full` alone, whatever libpq's release is. Empty: the
+  /// system's list too, unless libpq finds ~/.postgresql/root.crt.
+  std::string sslRootCertificate{};
+  std::string sslCertificate{};  ///< path of the client's certificate; empty: none
+  std::string sslKey{};          ///< path of its key
   std::string schema{"public"};
   std::string table{"tenure_lease"};
   PostgresqlCommit commit{PostgresqlCommit::on};
