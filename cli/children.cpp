@@ -73,6 +73,12 @@ bool isChild(pid_t process) noexcept {
   return waitid(P_PID, static_cast<id_t>(process), &info, options) == 0;
 }
 
+bool hasEndedAsChild(pid_t process) noexcept {
+  siginfo_t info{};
+  const int options = WEXITED | WNOHANG | WNOWAIT | __WALL;
+  return waitid(P_PID, static_cast<id_t>(process), &info, options) == 0 && info.si_pid == process;
+}
+
 pid_t highestProcess() noexcept {
   constexpr pid_t kernelsLimit = 4'194'304;  // PID_MAX_LIMIT
   pid_t highest = 0;

@@ -33,6 +33,8 @@ namespace tenure::cli {
 
 /// Whether the process is a child of the calling thread, running or a zombie.
 [[nodiscard]] bool isChild(pid_t process) noexcept;
+/// Whether it is a child that is a zombie.
+[[nodiscard]] bool hasEndedAsChild(pid_t process) noexcept;
 
 /// The highest number that a process can have.
 [[nodiscard]] pid_t highestProcess() noexcept;

@@ -20,6 +20,7 @@
 #include "children.hpp"
 #include "guard_channel.hpp"
 #include "guard_protocol.hpp"
+#include "job_cgroup.hpp"
 #include "job_deadline.hpp"
 #include "job_processes.hpp"
 #include "output.hpp"
@@ -42,6 +43,7 @@ struct WatchedJob {
   UniqueFd news;
   UniqueFd livenessFile;   ///< held until nothing of the job is left, because the job may have closed its own
   JobProcesses processes;  ///< for a job whose reaper was killed
+  JobCgroup cgroup;
   std::optional<Instant> terminatedAt{};
   bool killed{false};
   nanoseconds killAgain{killAgainAfter};
@@ -127,12 +129,14 @@ void Guard::takeMessages() {
 void Guard::watch(ReceivedMessage received) {
   const GuardMessage& message = received.message;
   if (!received.leader || !received.reaper || !received.news ||
-      (message.hasLivenessFile != 0 && !received.livenessFile)) {
+      (message.hasLivenessFile != 0 && !received.livenessFile) || (message.hasCgroup != 0 && !received.cgroup)) {
     throw std::runtime_error{"guard: the job's descriptors did not arrive; raise the limit of open files (ulimit -n)"};
   }
   const ProcessGroup group{received.leader.get(), message.group};
+  JobCgroup cgroup{std::move(received.cgroup)};
+  JobProcesses processes{group, message.identity, cgroup.name()};
   job_.emplace(WatchedJob{std::move(received.leader), std::move(received.reaper), std::move(received.news),
-                          std::move(received.livenessFile), JobProcesses{group, message.identity}});
+                          std::move(received.livenessFile), std::move(processes), std::move(cgroup)});
   GuardMessage answer = message;
   answer.kind = GuardMessage::Kind::watched;
   sendMessage(control_.get(), answer);
@@ -163,7 +167,7 @@ bool Guard::isJobOver() {
   if (reaped) return false;
   job_->processes.refresh([this] { return hurries(); });
   const bool valid = cli::untilKill(readClock(), channel_.term(), std::nullopt, nanoseconds{0}).count() > 0;
-  return job_->processes.empty() && !valid;
+  return job_->processes.empty() && !job_->cgroup.isPopulated() && !valid;
 }
 
 std::optional<nanoseconds> Guard::untilTerminate(const Instant& now, const TermState& term) const {
@@ -199,6 +203,7 @@ void Guard::kill() {
   signalGroup({job_->leader.get(), job_->processes.group().id}, SIGKILL);
   if (commandReaper(job_->reaper.get(), killCommand())) return;
   killUnderSupervisor();
+  job_->cgroup.kill();  // before the look at all processes, which takes longer
   job_->processes.kill();
 }
 

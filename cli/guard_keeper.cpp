@@ -73,7 +73,7 @@ void GuardKeeper::watch(const Job& job, const std::string& identity, int livenes
   job_->number = ++number_;
   job_->group = job.id();
   identity.copy(job_->identity, sizeof job_->identity - 1);
-  descriptors_ = {job.pidfd(), job.reaperPidfd(), job.news(), livenessFile};
+  descriptors_ = {job.pidfd(), job.reaperPidfd(), job.news(), livenessFile, job.cgroup()};
   watching_ = false;
   sendMessage(control_.get(), *job_, descriptors_);  // if it fails, the guard is dead, and its successor gets the job
 }

@@ -8,7 +8,7 @@
 namespace tenure::cli {
 namespace {
 
-constexpr std::size_t mostDescriptors = 4;
+constexpr std::size_t mostDescriptors = 5;
 
 /// Room for the descriptors, aligned as the kernel wants it.
 union Control {
@@ -26,10 +26,13 @@ bool sendMessage(int socket, const GuardMessage& message, const JobDescriptors& 
   envelope.msg_iov = &body;
   envelope.msg_iovlen = 1;
   if (descriptors.leader >= 0) {
-    const int fds[mostDescriptors] = {descriptors.leader, descriptors.reaper, descriptors.news,
-                                      descriptors.livenessFile};
-    const std::size_t bytes = (descriptors.livenessFile >= 0 ? 4 : 3) * sizeof(int);
+    int fds[mostDescriptors] = {descriptors.leader, descriptors.reaper, descriptors.news};
+    std::size_t count = 3;
     copy.hasLivenessFile = descriptors.livenessFile >= 0 ? 1 : 0;
+    copy.hasCgroup = descriptors.cgroup >= 0 ? 1 : 0;
+    if (copy.hasLivenessFile != 0) fds[count++] = descriptors.livenessFile;
+    if (copy.hasCgroup != 0) fds[count++] = descriptors.cgroup;
+    const std::size_t bytes = count * sizeof(int);
     envelope.msg_control = control.room;
     envelope.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* rights = CMSG_FIRSTHDR(&envelope);
@@ -55,12 +58,14 @@ std::optional<ReceivedMessage> receiveMessage(int socket, bool& closed) noexcept
   if (got != static_cast<ssize_t>(sizeof out.message)) return std::nullopt;
   const cmsghdr* rights = CMSG_FIRSTHDR(&envelope);
   if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
-    int fds[mostDescriptors] = {-1, -1, -1, -1};
+    int fds[mostDescriptors] = {-1, -1, -1, -1, -1};
     std::memcpy(fds, CMSG_DATA(rights), std::min(sizeof fds, rights->cmsg_len - CMSG_LEN(0)));
     out.leader.reset(fds[0]);
     out.reaper.reset(fds[1]);
     out.news.reset(fds[2]);
-    out.livenessFile.reset(fds[3]);
+    const int* next = fds + 3;
+    if (out.message.hasLivenessFile != 0) out.livenessFile.reset(*next++);
+    if (out.message.hasCgroup != 0) out.cgroup.reset(*next);
   }
   return out;
 }

@@ -24,16 +24,18 @@ struct GuardMessage {
   Kind kind{Kind::forget};
   std::uint32_t number{0};  ///< of the job, so that a late answer is not taken for that of another job
   pid_t group{0};
-  std::uint32_t hasLivenessFile{0};  ///< for watch: the descriptor of the liveness file comes with the message
+  std::uint32_t hasLivenessFile{0};  ///< for watch: the descriptor of the liveness file comes with the message,
+  std::uint32_t hasCgroup{0};        ///< and that of the job's cgroup
   char identity[33]{};
 };
 
-/// The descriptors that go with `watch`; `livenessFile` is -1 where the store keeps no liveness file.
+/// The descriptors that go with `watch`; -1: the store keeps no liveness file, or the job has no cgroup.
 struct JobDescriptors {
   int leader{-1};        ///< pidfd of the job's first process
   int reaper{-1};        ///< pidfd of its reaper
   int news{-1};          ///< the reaper's eventfd; for the supervisor as long as that lives, then for the guard
   int livenessFile{-1};  ///< the liveness file; as long as any process holds it, the lease's holder counts as alive
+  int cgroup{-1};        ///< job_cgroup.hpp
 };
 
 struct ReceivedMessage {
@@ -42,6 +44,7 @@ struct ReceivedMessage {
   UniqueFd reaper;
   UniqueFd news;
   UniqueFd livenessFile;
+  UniqueFd cgroup;
 };
 
 /// Never blocks. False: the other side is gone or does not read.

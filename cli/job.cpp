@@ -26,6 +26,11 @@ constexpr char goAhead = 'g';
 constexpr int mostMillisToDie = 2000;
 constexpr int lookMillis = 20;
 
+JobCgroup newCgroup() {
+  std::string whyNot;  // the doctor tells it
+  return JobCgroup::make(whyNot);
+}
+
 /// All of it is async-signal-safe, because this is the child of a child of a threaded process.
 [[noreturn]] void becomeJob(ExecImage& image, const JobSpec& spec, const SignalState& signals, int barrier,
                             pid_t reaper) {
@@ -47,7 +52,8 @@ constexpr int lookMillis = 20;
                                  const ReaperTask& task, pid_t parent) {
   becomeReaper(parent);
   const pid_t self = getpid();
-  const pid_t leader = fork();
+  pid_t leader = task.cgroup->forkInto();
+  if (leader < 0) leader = fork();
   if (leader == 0) becomeJob(image, spec, signals, barrier, self);
   if (leader > 0) setpgid(leader, leader);  // the job does it too: whichever is first, the group exists from then on
   if (leader > 0) reap(task, leader);
@@ -69,7 +75,7 @@ Job::Board::~Board() {
   if (page_ != nullptr) munmap(page_, sizeof(ReaperBoard));
 }
 
-Job::Job() : news_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+Job::Job() : news_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, cgroup_{newCgroup()} {
   if (!news_) throwErrno("eventfd for the job's reaper");
 }
 
@@ -85,7 +91,7 @@ Job Job::start(const JobSpec& spec, const SignalState& signals, const JobTerm& t
   const pid_t child = forkFor("the job's process");
   if (child == 0) {
     job.barrier_.reset();  // otherwise this process's death would not end the wait at the barrier
-    const ReaperTask task{job.board_.get(), job.news_.get(), spec.livenessFile, term.channel, term.isJob};
+    const ReaperTask task{job.board_.get(), job.news_.get(), spec.livenessFile, &job.cgroup_, term.channel, term.isJob};
     becomeReaperOf(image, spec, signals, theirs.get(), task, parent);
   }
   job.reaper_ = child;
@@ -159,7 +165,7 @@ void Job::collectAdopted() {
     board_->ended = encoded({info.si_code != CLD_EXITED, info.si_status});
   }
   reapAdopted(board_->ended < 0 ? id_ : 0);
-  over_ = adoptedChildren().empty();
+  over_ = adoptedChildren().empty() && !cgroup_.isPopulated();
   if (over_ && board_->ended < 0) board_->ended = encoded({true, SIGKILL});  // waited for by somebody else
 }
 
@@ -167,7 +173,8 @@ void Job::signalAdopted(int signal) {
   for (const pid_t process : adoptedChildren()) {
     if (signal == SIGTERM && std::find(told_.begin(), told_.end(), process) != told_.end()) continue;
     // The number of a child is its own until this process waits for it.
-    if (::kill(process, signal) != 0 && errno == EPERM) board_->stays = process;
+    if (::kill(process, signal) != 0 && errno == EPERM && !hasEndedAsChild(process) && !cgroup_.isPopulated())
+      board_->stays = process;
     if (signal != SIGTERM) continue;
     ::kill(process, SIGCONT);
     told_.push_back(process);
@@ -192,6 +199,7 @@ void Job::kill() {
   if (over_) return;
   signalGroup(group(), SIGKILL);
   signalAdopted(SIGKILL);
+  cgroup_.kill();
 }
 
 std::optional<ExitStatus> Job::status() const noexcept {

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "job_cgroup.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "process.hpp"
 #include "reaper.hpp"
@@ -53,6 +54,7 @@ class Job {
   [[nodiscard]] ProcessGroup group() const noexcept { return {pidfd_.get(), id_}; }
   [[nodiscard]] pid_t reaperId() const noexcept { return reaper_; }
   [[nodiscard]] int reaperPidfd() const noexcept { return reaperFd_.get(); }
+  [[nodiscard]] int cgroup() const noexcept { return cgroup_.descriptor(); }
 
   /// Readable when `look` has something to see; -1 once there is no reaper.
   [[nodiscard]] int news() const noexcept { return isReaped() ? news_.get() : -1; }
@@ -105,6 +107,7 @@ class Job {
 
   Board board_{};
   UniqueFd news_;
+  JobCgroup cgroup_;
   pid_t reaper_{-1};
   UniqueFd reaperFd_;
   pid_t id_{-1};

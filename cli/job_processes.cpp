@@ -39,14 +39,18 @@ bool isMarked(const std::string& environment, const std::string& identity) {
 
 }  // namespace
 
-JobProcesses::JobProcesses(ProcessGroup group, std::string identity)
-    : group_{group}, identity_{std::move(identity)}, endings_{epoll_create1(EPOLL_CLOEXEC)} {
+JobProcesses::JobProcesses(ProcessGroup group, std::string identity, std::string cgroup)
+    : group_{group},
+      identity_{std::move(identity)},
+      cgroup_{std::move(cgroup)},
+      endings_{epoll_create1(EPOLL_CLOEXEC)} {
   if (!endings_) throwErrno("epoll_create1");
 }
 
 bool JobProcesses::belongs(pid_t process, bool& inGroup) {
   const auto group = processGroupOf(table_.read(process, "stat"));
   inGroup = group == group_.id;
+  if (!inGroup && !cgroup_.empty() && table_.read(process, "cgroup").find(cgroup_) != std::string::npos) return true;
   return inGroup || (group && isMarked(table_.read(process, "environ"), identity_));
 }
 

@@ -16,14 +16,14 @@ namespace tenure::cli {
 /// under, the outermost first, separated by colons.
 inline constexpr const char* jobVariable = "TENURE_JOB";
 
-/// Finds the live processes of a job by reading /proc: processes in the job's process group, and processes whose
-/// environment contains the job's identity (a daemon that called setsid, a shell's own job control). Each is held by a
-/// pidfd, so that no signal can hit another process that got the number later. It cannot find a process that left the
-/// group and also cleared its environment, or that runs as another user.
+/// Finds the live processes of a job by reading /proc: processes in the job's process group or cgroup, and processes
+/// whose environment contains the job's identity (a daemon that called setsid, a shell's own job control). Each is held
+/// by a pidfd, so that no signal can hit another process that got the number later. It cannot find a process that left
+/// the group and also cleared its environment, or that runs as another user.
 class JobProcesses {
  public:
-  /// `identity`: 32 hex digits, unique per job. Throws std::system_error.
-  JobProcesses(ProcessGroup group, std::string identity);
+  /// `identity`: 32 hex digits, unique per job. `cgroup`: its name (JobCgroup); empty: none. Throws std::system_error.
+  JobProcesses(ProcessGroup group, std::string identity, std::string cgroup = {});
 
   /// Asked after each process that a search looks at; true ends the search early.
   using Hurry = std::function<bool()>;
@@ -61,6 +61,7 @@ class JobProcesses {
 
   ProcessGroup group_;
   std::string identity_;
+  std::string cgroup_;
   UniqueFd endings_;
   std::vector<Member> members_;
   ProcessTable table_{};

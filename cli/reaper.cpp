@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,9 @@ using std::chrono::nanoseconds;
 /// After SIGKILL: a process may be given to this one without a signal, when its parent has ended further down.
 constexpr nanoseconds lookAgainAfter = milliseconds{5};
 constexpr nanoseconds lookAgainAtMost = std::chrono::seconds{1};
+
+/// After as many SIGKILLs a process is taken for one that its cgroup cannot end either.
+constexpr int killsOfTheCgroup = 10;
 
 /// Real-time signals, because nobody sends these to a process by its name.
 int parentEnded() noexcept { return SIGRTMIN + 6; }
@@ -63,6 +67,7 @@ class Reaper {
 
  private:
   [[nodiscard]] bool collect() noexcept;
+  [[nodiscard]] bool isCgroupEmpty() const noexcept;
   void take(const siginfo_t& change) noexcept;
   void act() noexcept;
   void claimTermination() const noexcept;
@@ -85,6 +90,8 @@ class Reaper {
   std::optional<Instant> terminatedAt_{};
   bool groupIsTold_{false};
   bool killing_{false};
+  int kills_{0};
+  bool othersLeft_{false};
   nanoseconds lookAgain_{lookAgainAfter};
   Told told_{};
 };
@@ -99,20 +106,28 @@ void Reaper::run() noexcept {
   }
 }
 
-/// False: there is no descendant.
+/// False: there is no descendant, and nothing in the cgroup.
 bool Reaper::collect() noexcept {
   for (;;) {
     siginfo_t change{};
-    if (waitid(P_ALL, 0, &change, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0) {
-      if (errno == ECHILD) return false;
-      continue;  // EINTR
-    }
+    othersLeft_ = waitid(P_ALL, 0, &change, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0;
+    if (othersLeft_ && errno != ECHILD) continue;  // EINTR
+    if (othersLeft_ && isCgroupEmpty()) return false;
     if (change.si_pid == 0) {
       if (std::exchange(hasNews_, false)) news();
       return true;
     }
     take(change);
   }
+}
+
+/// The last process leaves it a moment after it could be collected. Otherwise one was put there from outside.
+bool Reaper::isCgroupEmpty() const noexcept {
+  for (int looks = 0; looks < 5; ++looks) {
+    if (!task_.cgroup->isPopulated()) return true;
+    poll(nullptr, 0, 1);
+  }
+  return false;
 }
 
 /// What is told of the leader is told before it is gone: if this process is killed in between, the leader falls to the
@@ -163,8 +178,8 @@ void Reaper::wait() noexcept {
   sigemptyset(&signals);
   for (const int signal : {SIGCHLD, terminateCommand(), killCommand(), parentEnded()}) sigaddset(&signals, signal);
   std::optional<nanoseconds> left = untilDeadline();
-  if (killing_) {
-    left = lookAgain_;
+  if (killing_ || othersLeft_) {  // no signal tells of the end of a process that is no child
+    left = killing_ ? lookAgain_ : std::min(lookAgain_, left.value_or(lookAgain_));
     lookAgain_ = std::min(lookAgain_ * 2, lookAgainAtMost);
   }
   const nanoseconds most =
@@ -205,9 +220,12 @@ void Reaper::kill() noexcept {
 
 void Reaper::killAll() noexcept {
   eachChild([this](pid_t process) {
-    if (send(process, self_, SIGKILL) || errno != EPERM) return;
+    if (send(process, self_, SIGKILL) || errno != EPERM || hasEndedAsChild(process)) return;
+    if (task_.cgroup->isPopulated() && kills_ < killsOfTheCgroup) return;
     if (task_.board->stays.exchange(process) != process) news();
   });
+  ++kills_;
+  task_.cgroup->kill();  // the last, because it may wait
 }
 
 /// The number of a child is its own until this process has waited for it.
@@ -250,7 +268,7 @@ void becomeReaper(pid_t parent) noexcept {
 
 void reap(const ReaperTask& task, pid_t leader) noexcept {
   prctl(PR_SET_NAME, "tenure-reaper");
-  std::array<int, 2> kept{task.news, task.livenessFile};
+  std::array<int, 3> kept{task.news, task.livenessFile, task.cgroup->descriptor()};
   closeAllFrom(0, kept);  // in a process that executes nothing no descriptor closes by itself
   hurryUp();
   Reaper{task, leader}.run();

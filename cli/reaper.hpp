@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "guard_channel.hpp"
+#include "job_cgroup.hpp"
 #include "process.hpp"
 
 namespace tenure::cli {
@@ -29,8 +30,9 @@ struct ReaperBoard {
 
 struct ReaperTask {
   ReaperBoard* board{nullptr};
-  int news{-1};                 ///< an eventfd; written to after each change of the board
-  int livenessFile{-1};         ///< held until nothing is left; -1: none
+  int news{-1};          ///< an eventfd; written to after each change of the board
+  int livenessFile{-1};  ///< held until nothing is left; -1: none
+  const JobCgroup* cgroup{nullptr};
   GuardChannel* term{nullptr};  ///< the term under which the job works; null: no deadline ends it
   bool isJob{false};            ///< it is the job that the guard watches: the end is noted in `term` too
 };
@@ -47,7 +49,7 @@ void becomeReaper(pid_t parent) noexcept;
 
 /// Collects what descends from this process until waitid(2) says that there is nothing (ECHILD). That is the kernel's
 /// word that the job is over: whatever a process of the job does, it has an ancestor among the children of this
-/// process, because an orphan becomes one.
+/// process, because an orphan becomes one. Where the job has a cgroup, that must be empty too.
 ///
 /// - Told to terminate: SIGTERM and SIGCONT to the job's group, and to each other descendant once.
 /// - Told to kill: SIGKILL to all, again until nothing is left.

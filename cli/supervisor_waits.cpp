@@ -12,7 +12,7 @@ using std::chrono::nanoseconds;
 /// and how often to check for an error, because errors are not announced.
 constexpr milliseconds firstAnswerTimeout{5'000};
 constexpr milliseconds deathProofTime{200};
-constexpr milliseconds lookPeriod{50};
+constexpr milliseconds errorCheckPeriod{50};
 
 /// An error counts unless the store has answered since.
 bool fails(const LeaseStatus& status) noexcept {
@@ -33,7 +33,7 @@ void WaitLimit::leaderSeen(bool other, const Instant& now) noexcept {
 
 std::optional<nanoseconds> WaitLimit::untilLook(const Instant& now) const noexcept {
   if (!wait_) return std::nullopt;
-  return std::max<nanoseconds>(*wait_ - elapsedForHolder(since_, now), lookPeriod);
+  return std::max<nanoseconds>(*wait_ - elapsedForHolder(since_, now), errorCheckPeriod);
 }
 
 bool WaitLimit::isProvenBusy(const LeaseStatus& status) {

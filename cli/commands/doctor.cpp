@@ -14,6 +14,7 @@
 #include "cli/doctor/report_text.hpp"
 #include "cli/doctor/versions.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/job_cgroup.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
 #include "config/src/store_types.hpp"
@@ -44,6 +45,7 @@ LimitFacts limitsOf(const MachineTree& tree, const StoreFiles& files, bool liste
   limits.descriptorsNeeded = descriptorsOfACandidate + (files.hasServer ? connectionsToAServer : 0) +
                              (listens ? ops::ListenerOptions{}.connections : 0);
   limits.hasSecrets = files.hasSecrets;
+  limits.whyNoJobCgroup = whyNoJobCgroup();
   return limits;
 }
 

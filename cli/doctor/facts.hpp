@@ -137,7 +137,8 @@ struct LimitFacts {
   std::optional<MemoryLimit> memory{};
   std::optional<Pressure> pressure{};
   std::optional<int> nice{};
-  std::optional<int> policy{};  ///< as in sched.h
+  std::optional<int> policy{};   ///< as in sched.h
+  std::string whyNoJobCgroup{};  ///< empty: each job gets a cgroup
 
   friend bool operator==(const LimitFacts&, const LimitFacts&) = default;
 };

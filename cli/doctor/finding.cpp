@@ -71,8 +71,8 @@ const std::vector<Check>& checks() {
        "less than 16 MiB are left"},
       {"limits.pressure", "how long tasks wait for processor, memory and disk (/proc/pressure)",
        "in the last minute more than 50 % for a processor, 10 % for memory, or 30 % for disks", ""},
-      {"limits.priority", "nice value and scheduling policy",
-       "a nice value above 0, or a policy for batch or idle work", ""},
+      {"limits.priority", "nice value and scheduling policy", "a nice value above 0, or a batch or idle policy", ""},
+      {"limits.job_cgroup", "whether a job gets a cgroup; one is made and removed", "", ""},
       {"versions.libraries", "tenure and the libraries that it uses", "", ""},
       {"versions.server", "the store's server, where it tells its version", "", ""},
   };

@@ -120,6 +120,15 @@ void judgePriority(const LimitFacts& limits, Report& report) {
                  "unit).");
 }
 
+void judgeJobCgroup(const LimitFacts& limits, Report& report) {
+  if (limits.whyNoJobCgroup.empty()) {
+    return report.ok("limits.job_cgroup", "Each job gets a cgroup, by which the kernel ends all of it at once.");
+  }
+  report.ok("limits.job_cgroup",
+            fmt::format("A job gets no cgroup ({}); its processes are ended one by one.", limits.whyNoJobCgroup),
+            "Delegate=pids in the unit, with /sys/fs/cgroup writable, gives it one.");
+}
+
 }  // namespace
 
 void judgeLimits(const Facts& facts, Report& report) {
@@ -131,6 +140,7 @@ void judgeLimits(const Facts& facts, Report& report) {
   judgeMemory(limits, report);
   judgePressure(limits, report);
   judgePriority(limits, report);
+  judgeJobCgroup(limits, report);
 }
 
 }  // namespace tenure::cli::doctor

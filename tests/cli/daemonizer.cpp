@@ -14,6 +14,7 @@
 //   clone         children that another process of the job made the job's parent's (CLONE_PARENT)
 //   stopped       a daemon that has been stopped
 //   another-user  a daemon that becomes root, as a set-uid program may, and acts for 1.5 s
+//   another-users-thread  the same, and its first thread ends
 //   kill-parent   the first process kills its parent and goes on, as its daemon does
 #include <algorithm>
 #include <cerrno>
@@ -32,7 +33,7 @@
 
 namespace {
 
-constexpr long long longTime = 30'000;  // ms
+long long longTime = 30'000;  // ms
 
 std::string directory;
 
@@ -85,14 +86,13 @@ void live(const std::string& kind) {
     const char* const environment[] = {nullptr};
     execve("/proc/self/exe", const_cast<char**>(arguments), const_cast<char**>(environment));
   }
-  if (kind == "thread") {
+  if (kind.starts_with("another-user") && setresuid(0, 0, 0) != 0) _exit(77);
+  if (kind == "another-user") return actFor(1500);
+  if (kind == "thread" || kind == "another-users-thread") {
+    if (kind != "thread") longTime = 1500;
     pthread_t thread{};
     pthread_create(&thread, nullptr, actInThread, nullptr);
     pthread_exit(nullptr);
-  }
-  if (kind == "another-user") {
-    if (setresuid(0, 0, 0) != 0) _exit(77);
-    return actFor(1500);
   }
   if (kind == "stopped") {
     actFor(2);

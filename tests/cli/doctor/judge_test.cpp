@@ -275,6 +275,17 @@ TEST(DoctorJudges, AVirtualMachineIsNoFaultAndIsToldWhatItMeans) {
   EXPECT_NE(finding->toDo.find("snapshot"), std::string::npos) << finding->toDo;
 }
 
+TEST(DoctorJudges, AJobWithoutACgroupIsNoFaultAndItIsToldWhy) {
+  Facts facts = goodFacts();
+  facts.limits.whyNoJobCgroup = "/sys/fs/cgroup/a is not delegated to it";
+  const Report report = judge(facts);
+  const Finding* finding = findingOf(report, "limits.job_cgroup");
+  EXPECT_EQ(finding->grade, Grade::ok);
+  EXPECT_EQ(finding->says,
+            "A job gets no cgroup (/sys/fs/cgroup/a is not delegated to it); its processes are ended one by one.");
+  EXPECT_NE(finding->toDo.find("Delegate=pids"), std::string::npos) << finding->toDo;
+}
+
 /// The default guard is what the library promises to cover, for every lease.
 TEST(DoctorJudges, TheDefaultGuardIsEnoughForEveryLease) {
   for (const auto duration : {minLeaseDuration, std::chrono::milliseconds{2s}, std::chrono::milliseconds{10s},
