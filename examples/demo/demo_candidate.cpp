@@ -33,7 +33,12 @@ Database openLedger(const char* path) {
   const char* setUp =
       "PRAGMA journal_mode=WAL;"
       "CREATE TABLE IF NOT EXISTS ledger(id INTEGER PRIMARY KEY AUTOINCREMENT, token INTEGER, holder TEXT)";
-  if (sqlite3_exec(db, setUp, nullptr, nullptr, nullptr) != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db));
+  int code = SQLITE_BUSY;  // a change of the journal's mode does not always wait
+  for (int tries = 0; code == SQLITE_BUSY && tries < 200; ++tries) {
+    if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    code = sqlite3_exec(db, setUp, nullptr, nullptr, nullptr);
+  }
+  if (code != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db));
   sqlite3_busy_timeout(db, 0);
   return {db, &sqlite3_close};
 }

@@ -32,13 +32,16 @@ using Connection = std::unique_ptr<redisContext, decltype(&redisFree)>;
 
 Database openDatabase(const std::string& path) {
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open(path.c_str(), &raw);
+  int code = sqlite3_open(path.c_str(), &raw);
   Database database{raw, &sqlite3_close};
   sqlite3_busy_timeout(raw, 2000);  // for the set-up only: several processes may do it at once
   const char* setUp = "PRAGMA journal_mode=WAL; CREATE TABLE IF NOT EXISTS ledger(line TEXT)";
-  if (code != SQLITE_OK || sqlite3_exec(raw, setUp, nullptr, nullptr, nullptr) != SQLITE_OK) {
-    throw std::runtime_error(sqlite3_errmsg(raw));
+  if (code == SQLITE_OK) code = SQLITE_BUSY;  // a change of the journal's mode does not always wait
+  for (int tries = 0; code == SQLITE_BUSY && tries < 200; ++tries) {
+    if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    code = sqlite3_exec(raw, setUp, nullptr, nullptr, nullptr);
   }
+  if (code != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(raw));
   sqlite3_busy_timeout(raw, 0);
   return database;
 }

@@ -24,8 +24,7 @@ Database openDatabase(const std::string& file) {
   const int code = sqlite3_open(file.c_str(), &raw);
   Database database{raw, &sqlite3_close};
   sqlite3_busy_timeout(raw, 2'000);  // the jobs run beside each other
-  const char* const sql =
-      "PRAGMA journal_mode = WAL; CREATE TABLE IF NOT EXISTS runs(job, due, token, holder, PRIMARY KEY(job, due))";
+  const char* const sql = "CREATE TABLE IF NOT EXISTS runs(job, due, token, holder, PRIMARY KEY(job, due))";
   if (code != SQLITE_OK || sqlite3_exec(raw, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
     throw std::runtime_error{file + ": " + sqlite3_errmsg(raw)};
   }

@@ -96,6 +96,8 @@ TEST_F(SqliteLook, atWhatACrashLeft) {
 TEST_F(SqliteLook, besideALeader) {
   Actor leader{path_};
   ASSERT_TRUE(contains(leader.ask("acquire lease a"), "applied"));
+  // The leader notifies its rivals behind the answer; the next answer proves that it has done so.
+  ASSERT_FALSE(contains(leader.ask("acquire lease b"), "applied"));
   EXPECT_EQ(lookWithoutATrace(), "a");
   EXPECT_TRUE(contains(leader.ask("acquire other a"), "applied"));
 }
