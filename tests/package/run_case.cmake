@@ -109,8 +109,10 @@ elseif(CASE STREQUAL "headers")
   list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
   list(JOIN headers "" source)
   file(WRITE "${SCRATCH}/headers.cpp" "${source}int main() {}\n")
-  run("compiling all headers" "${COMPILER}" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion
-    -Wshadow -Wold-style-cast -Werror "-I${prefix}/include" "${SCRATCH}/headers.cpp")
+  foreach(standard 20 2b)
+    run("compiling all headers as C++${standard}" "${COMPILER}" -std=c++${standard} -fsyntax-only -Wall -Wextra -Wpedantic
+      -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Werror "-I${prefix}/include" "${SCRATCH}/headers.cpp")
+  endforeach()
 
 elseif(CASE STREQUAL "options")
   # ON is required, AUTO is told where it is left out, and what is OFF is not looked for.
@@ -158,9 +160,14 @@ elseif(CASE STREQUAL "pkg_config")
   set(dir "${SCRATCH}/pkg_config")
   file(MAKE_DIRECTORY "${dir}")
   run("pkg-config" pkg-config --cflags --libs tenure-election tenure-store_memory)
+  if(output MATCHES "-std=")
+    message(FATAL_ERROR "the standard is the program's to choose: ${output}")
+  endif()
   separate_arguments(flags UNIX_COMMAND "${output}")
-  run("compiling with pkg-config's flags"
-    ${LAUNCHER} "${COMPILER}" "${consumer}/main.cpp" -c -o "${dir}/main.o" ${flags})
+  foreach(standard 20 2b)
+    run("compiling C++${standard} with pkg-config's flags"
+      ${LAUNCHER} "${COMPILER}" -std=c++${standard} "${consumer}/main.cpp" -c -o "${dir}/main.o" ${flags})
+  endforeach()
   run("linking with pkg-config's flags" "${COMPILER}" "${dir}/main.o" -o "${dir}/consumer" ${flags})
   run("running the consumer" "${dir}/consumer")
 
