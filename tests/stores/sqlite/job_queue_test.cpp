@@ -1,6 +1,7 @@
 // Which call a worker handles next: no clock, no thread.
 #include "lockcore/stores/sqlite/src/job_queue.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,18 @@ using sqlite_store::JobQueue;
 /// Jobs with names; the test reads the taken ones as one line.
 class JobQueueTest : public testing::Test {
  protected:
-  void push(const std::string& name, bool renewal) {
+  void push(const std::string& name, std::optional<WriteRequest::Purpose> batched) {
     Job job{.deadline = {Instant{}, 1s}, .run = {}, .refuse = [this, name](const StoreError&) { taken_ += name; }};
-    if (renewal) job.renewal = std::make_shared<const WriteRequest>();
+    if (batched) {
+      WriteRequest request;
+      request.purpose = *batched;
+      job.batched = std::make_shared<const WriteRequest>(std::move(request));
+    }
     queue_.push(std::move(job));
   }
-  void renewal(const std::string& name) { push(name, true); }
-  void other(const std::string& name) { push(name, false); }
+  void renewal(const std::string& name) { push(name, WriteRequest::Purpose::renew); }
+  void release(const std::string& name) { push(name, WriteRequest::Purpose::release); }
+  void other(const std::string& name) { push(name, std::nullopt); }
   std::string take() {
     taken_.clear();
     for (const Job& job : queue_.take()) job.refuse({});
@@ -64,10 +70,25 @@ TEST_F(JobQueueTest, renewalsWithoutEndStarveNobody) {
   EXPECT_EQ(all, "rArrBrrC");
 }
 
+TEST_F(JobQueueTest, releasesOneBehindTheOtherAreOneCallAndOvertakeNothing) {
+  for (const char* name : {"x", "y"}) release(name);
+  other("A");
+  for (const char* name : {"z", "w"}) release(name);
+  renewal("r");
+  EXPECT_EQ(take(), "r");
+  EXPECT_EQ(take(), "xy");
+  renewal("s");
+  EXPECT_EQ(take(), "s") << "a renewal waits for one batch of releases at most";
+  EXPECT_EQ(take(), "A");
+  EXPECT_EQ(take(), "zw");
+  for (std::size_t i = 0; i < sqlite_store::maxWritesTogether + 1; ++i) release("x");
+  EXPECT_EQ(take().size(), sqlite_store::maxWritesTogether);
+}
+
 TEST_F(JobQueueTest, aBatchIsBounded) {
-  for (std::size_t i = 0; i < 2 * sqlite_store::maxRenewalsTogether + 1; ++i) renewal("r");
-  EXPECT_EQ(take().size(), sqlite_store::maxRenewalsTogether);
-  EXPECT_EQ(take().size(), sqlite_store::maxRenewalsTogether);
+  for (std::size_t i = 0; i < 2 * sqlite_store::maxWritesTogether + 1; ++i) renewal("r");
+  EXPECT_EQ(take().size(), sqlite_store::maxWritesTogether);
+  EXPECT_EQ(take().size(), sqlite_store::maxWritesTogether);
   EXPECT_EQ(take(), "r");
 }
 

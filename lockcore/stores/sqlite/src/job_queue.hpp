@@ -10,8 +10,8 @@
 #include <tenure/lockcore/store_error.hpp>
 
 #include "busy_wait.hpp"
-#include "renewal_batch.hpp"
 #include "session.hpp"
+#include "write_batch.hpp"
 
 namespace tenure::sqlite_store {
 
@@ -21,22 +21,24 @@ struct Job {
   Deadline deadline;
   std::function<void(Session&, const Deadline&)> run;
   std::function<void(StoreError)> refuse;  ///< its time ran out in the queue, or the store is gone
-  /// Not null: a renewal, which may be done together with other waiting renewals. Then `answer` is called instead of
-  /// `run`.
-  std::shared_ptr<const WriteRequest> renewal{};
+  /// Not null: a renewal or a release, which may be done together with others that wait. Then `answer` is called
+  /// instead of `run`.
+  std::shared_ptr<const WriteRequest> batched{};
   std::function<void(Session&, WriteOutcome)> answer{};
 };
 
 /// Renewals keep a term alive, and thousands of acquisitions may wait. So, apart from other renewals, a renewal waits
 /// for at most one other call and for what follows that call's answer. The other calls do not starve: one of them comes
-/// after each batch of renewals. Within each of the two kinds it is first come, first served. Not thread-safe.
+/// after each batch of renewals. Releases that wait one behind the other count as one call: of thousands of candidates
+/// that stop together each is to be released before its lease is over. Within each of the two kinds it is first come,
+/// first served. Not thread-safe.
 class JobQueue {
  public:
-  void push(Job job) { (job.renewal ? renewals_ : others_).push_back(std::move(job)); }
+  void push(Job job) { (isRenewal(job) ? renewals_ : others_).push_back(std::move(job)); }
   [[nodiscard]] bool empty() const noexcept { return renewals_.empty() && others_.empty(); }
 
-  /// What is to be done next: as many renewals as one transaction takes, or one other call. The queue must not be
-  /// empty.
+  /// What is to be done next: as many renewals, or releases, as one transaction takes, or one other call. The
+  /// queue must not be empty.
   [[nodiscard]] std::vector<Job> take() {
     const bool renews = !renewals_.empty() && (others_.empty() || !renewedLast_);
     renewedLast_ = renews;
@@ -45,7 +47,7 @@ class JobQueue {
     do {
       jobs.push_back(std::move(from.front()));
       from.pop_front();
-    } while (renews && !from.empty() && jobs.size() < maxRenewalsTogether);
+    } while (jobs.back().batched && !from.empty() && from.front().batched && jobs.size() < maxWritesTogether);
     return jobs;
   }
 
@@ -58,6 +60,10 @@ class JobQueue {
   }
 
  private:
+  [[nodiscard]] static bool isRenewal(const Job& job) noexcept {
+    return job.batched && job.batched->purpose == WriteRequest::Purpose::renew;
+  }
+
   std::deque<Job> renewals_{};
   std::deque<Job> others_{};
   bool renewedLast_{false};

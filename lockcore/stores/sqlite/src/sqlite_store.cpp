@@ -18,10 +18,10 @@
 #include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "ownership_write.hpp"
-#include "renewal_batch.hpp"
 #include "sidecar/sidecar.hpp"
 #include "transactions.hpp"
 #include "worker.hpp"
+#include "write_batch.hpp"
 
 namespace tenure {
 namespace {
@@ -36,7 +36,7 @@ constexpr std::chrono::seconds sweepInterval{10};
 struct Parts {
   Parts(const Session::Options& options, const Logger& logger)
       : sidecar{options.sidecar},
-        writer{"tenure-sqlite-w", options, logger, renewTogether},
+        writer{"tenure-sqlite-w", options, logger, writeTogether},
         reader{"tenure-sqlite-r", readingOnly(options), logger} {
     Worker::makePeers(writer, reader);
   }
@@ -94,7 +94,7 @@ class SqliteStore final : public LeaseStore {
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     parts_->sidecar->willWrite();
-    const bool renews = request.purpose == WriteRequest::Purpose::renew;
+    const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     const auto handle = std::make_shared<WriteHandler>(std::move(handler));
     const auto shared = std::make_shared<const WriteRequest>(std::move(request));
     Job job{.deadline = Deadline{readClock(), options.timeout},
@@ -102,7 +102,7 @@ class SqliteStore final : public LeaseStore {
                        Session& session,
                        const Deadline& deadline) { writeAlone(*parts, session, *shared, *handle, deadline); },
             .refuse = [handle](StoreError error) { (*handle)(Rejected{std::move(error)}); }};
-    if (renews) makeOneOfMany(job, shared, handle);
+    if (!acquires) makeOneOfMany(job, shared, handle);
     parts_->writer.post(std::move(job));
   }
 
@@ -198,14 +198,15 @@ class SqliteStore final : public LeaseStore {
     write.afterAnswer();
   }
 
-  /// Renewals that wait at the same time are committed together.
-  static void makeOneOfMany(Job& job, const std::shared_ptr<const WriteRequest>& renewal,
+  /// Renewals that wait at the same time are committed together, and so are releases. Of a release the waiting
+  /// candidates are notified before (OwnershipWrite::conclude).
+  static void makeOneOfMany(Job& job, const std::shared_ptr<const WriteRequest>& request,
                             const std::shared_ptr<WriteHandler>& handle) {
-    job.renewal = renewal;
-    job.answer = [renewal, handle](Session& session, WriteOutcome outcome) {
-      const bool applied = std::holds_alternative<Applied>(outcome);
+    job.batched = request;
+    job.answer = [request, handle](Session& session, WriteOutcome outcome) {
+      const bool renewed = request->purpose == WriteRequest::Purpose::renew && std::holds_alternative<Applied>(outcome);
       (*handle)(std::move(outcome));
-      if (applied) session.sidecar().notify(session.files(), renewal->key);
+      if (renewed) session.sidecar().notify(session.files(), request->key);
     };
   }
 

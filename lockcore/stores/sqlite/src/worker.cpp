@@ -87,18 +87,18 @@ void Worker::perform(Core& core, Session& session, const Job& job) {
 }
 
 void Worker::performTogether(Core& core, Session& session, const std::vector<Job>& jobs) {
-  std::vector<Renewal> renewals;
+  std::vector<BatchedWrite> batch;
   std::vector<const Job*> inTime;
   for (const Job& job : jobs) {
     if (job.deadline.passed()) {
       job.refuse(timeOver(core.options.store, job.deadline));
       continue;
     }
-    renewals.push_back({*job.renewal, job.deadline});
+    batch.push_back({*job.batched, job.deadline});
     inTime.push_back(&job);
   }
-  if (renewals.empty()) return;
-  std::vector<WriteOutcome> outcomes = core.together(session, renewals);
+  if (batch.empty()) return;
+  std::vector<WriteOutcome> outcomes = core.together(session, batch);
   for (std::size_t i = 0; i < outcomes.size(); ++i) inTime[i]->answer(session, std::move(outcomes[i]));
 }
 

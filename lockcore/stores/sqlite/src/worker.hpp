@@ -22,10 +22,10 @@ namespace tenure::sqlite_store {
 /// destroyed while the thread is still answering.
 class Worker {
  public:
-  /// Does several renewals, none of which has run out of time, and returns the outcome of each in order.
-  using Together = std::function<std::vector<WriteOutcome>(Session&, const std::vector<Renewal>&)>;
+  /// Does several writes of one purpose, none of which has run out of time, and returns the outcome of each in order.
+  using Together = std::function<std::vector<WriteOutcome>(Session&, const std::vector<BatchedWrite>&)>;
 
-  /// `name`: of the thread, at most 15 characters; a literal. `together` may be empty: then no renewals may come.
+  /// `name`: of the thread, at most 15 characters; a literal. `together` may be empty: then none of those may come.
   Worker(const char* name, Session::Options options, Logger logger, Together together = {});
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -43,8 +43,8 @@ class Worker {
 
  private:
   struct Core {
-    Core(Session::Options sessionOptions, Together renewTogether)
-        : options{std::move(sessionOptions)}, together{std::move(renewTogether)} {}
+    Core(Session::Options sessionOptions, Together writeTogether)
+        : options{std::move(sessionOptions)}, together{std::move(writeTogether)} {}
 
     const Session::Options options;
     const Together together;

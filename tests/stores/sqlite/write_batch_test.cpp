@@ -1,4 +1,4 @@
-// Renewals that wait at the same time are committed together; each keeps its own condition and its own outcome.
+// Renewals, and releases, that wait at the same time are committed together; each keeps its own condition and outcome.
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -21,7 +21,7 @@ LeaseKey numberedLease(int lease) { return {"lease-" + std::to_string(lease)}; }
 
 /// Leases 0 to count - 1 of holder a. The store's writer is kept in the answer to another call until all renewals wait
 /// behind it, so they are written together. A foreign program has the write lock when they begin.
-class RenewalBatch : public testing::Test {
+class WriteBatch : public testing::Test {
  protected:
   void open(int count) {
     store_ = std::make_unique<Store>(path_);
@@ -33,6 +33,13 @@ class RenewalBatch : public testing::Test {
   [[nodiscard]] std::vector<WriteRequest> renewals(int count) {
     std::vector<WriteRequest> out;
     for (int lease = 0; lease < count; ++lease) out.push_back(renewalOf(lease));
+    return out;
+  }
+  [[nodiscard]] std::vector<WriteRequest> releases(int count) {
+    std::vector<WriteRequest> out;
+    for (int lease = 0; lease < count; ++lease) {
+      out.push_back(release(numberedLease(lease), "a", {(*store_)->record(numberedLease(lease)).version}));
+    }
     return out;
   }
   std::vector<WriteOutcome> sendWhileLocked(const std::vector<WriteRequest>& requests,
@@ -68,7 +75,7 @@ class RenewalBatch : public testing::Test {
   std::unique_ptr<Store> store_{};
 };
 
-TEST_F(RenewalBatch, OneTransactionIsEnoughForManyRenewals) {
+TEST_F(WriteBatch, OneTransactionIsEnoughForManyRenewals) {
   open(100);
   const std::vector<WriteRequest> requests = renewals(100);
   static_cast<void>(Shell{path_}.rows("PRAGMA wal_checkpoint(TRUNCATE)"));
@@ -84,7 +91,7 @@ TEST_F(RenewalBatch, OneTransactionIsEnoughForManyRenewals) {
   EXPECT_LT(pages, 50) << log;
 }
 
-TEST_F(RenewalBatch, EachKeepsItsOwnConditionAndOutcome) {
+TEST_F(WriteBatch, EachKeepsItsOwnConditionAndOutcome) {
   open(7);
   std::vector<WriteRequest> requests = renewals(7);
   requests[2].expected = {newVersion()};
@@ -109,7 +116,40 @@ TEST_F(RenewalBatch, EachKeepsItsOwnConditionAndOutcome) {
   EXPECT_EQ(versionOf(1), requests[7].record.version.text());
 }
 
-TEST_F(RenewalBatch, OneWhoseTimeIsOverFailsAlone) {
+TEST_F(WriteBatch, OneTransactionIsEnoughForManyReleasesAndEachLeaseIsFree) {
+  open(100);
+  std::vector<WriteRequest> requests = releases(100);
+  requests[7].expected = {newVersion()};
+  requests[8].removes = true;
+  static_cast<void>(Shell{path_}.rows("PRAGMA wal_checkpoint(TRUNCATE)"));
+  const std::vector<WriteOutcome> outcomes = sendWhileLocked(requests);
+  for (std::size_t lease = 0; lease < 100; ++lease) {
+    EXPECT_EQ(std::holds_alternative<Applied>(outcomes[lease]), lease != 7)
+        << lease << ' ' << describe(outcomes[lease]);
+  }
+  EXPECT_EQ(Shell{path_}.value("SELECT count(*) FROM tenure_lease WHERE state = 'released'"), "98");
+  EXPECT_EQ(Shell{path_}.value("SELECT name FROM tenure_lease WHERE state = 'held'"), "lease-7");
+  const std::string log = Shell{path_}.rows("PRAGMA wal_checkpoint(PASSIVE)").at(0);
+  EXPECT_LT(std::stoi(log.substr(log.find('|') + 1)), 50) << log;
+  (*store_)->apply(acquire(numberedLease(3), "b", {requests[3].record.version}));
+}
+
+TEST_F(WriteBatch, ThoseWhoWaitAreNotifiedOfEachReleaseBeforeItIsAnswered) {
+  open(3);
+  Store waiting{path_};
+  std::vector<std::shared_ptr<Signal>> hints;
+  std::vector<std::shared_ptr<void>> watches;
+  for (int lease = 0; lease < 3; ++lease) {
+    hints.push_back(std::make_shared<Signal>());
+    watches.push_back(waiting.raw().watch(numberedLease(lease), [hint = hints.back()] { hint->set(); }));
+  }
+  for (const WriteOutcome& outcome : sendWhileLocked(releases(3))) {
+    EXPECT_TRUE(std::holds_alternative<Applied>(outcome)) << describe(outcome);
+  }
+  for (const auto& hint : hints) EXPECT_TRUE(hint->wait());
+}
+
+TEST_F(WriteBatch, OneWhoseTimeIsOverFailsAlone) {
   open(4);
   const std::vector<WriteRequest> requests = renewals(4);
   Shell foreign{path_};
@@ -127,7 +167,7 @@ TEST_F(RenewalBatch, OneWhoseTimeIsOverFailsAlone) {
   EXPECT_TRUE(std::holds_alternative<Applied>(last->get()));
 }
 
-TEST_F(RenewalBatch, AnExchangedFileIsNoSuccessForAnyOfThem) {
+TEST_F(WriteBatch, AnExchangedFileIsNoSuccessForAnyOfThem) {
   open(5);
   const std::vector<WriteRequest> requests = renewals(5);
   const auto outcomes = sendWhileLocked(requests, [&] {
@@ -141,15 +181,16 @@ TEST_F(RenewalBatch, AnExchangedFileIsNoSuccessForAnyOfThem) {
 struct BatchFault {
   Fault fault;
   bool sticky;
+  bool releases;
 };
 
-class RenewalBatchFaults : public RenewalBatch, public testing::WithParamInterface<BatchFault> {
+class WriteBatchFaults : public WriteBatch, public testing::WithParamInterface<BatchFault> {
  protected:
   /// False when everything ended before step `nth`, so that nothing failed.
   bool failAt(int nth) {
     for (const auto& entry : std::filesystem::directory_iterator{directory_.path()}) remove_all(entry.path());
     open(6);
-    const std::vector<WriteRequest> requests = renewals(6);
+    const std::vector<WriteRequest> requests = GetParam().releases ? releases(6) : renewals(6);
     std::string failed;
     const auto outcomes = sendWhileLocked(
         requests, [&] { vfs_.arm(nth, GetParam().fault, GetParam().sticky); }, 500ms);
@@ -169,16 +210,20 @@ class RenewalBatchFaults : public RenewalBatch, public testing::WithParamInterfa
   FaultyVfs vfs_;
 };
 
-TEST_P(RenewalBatchFaults, EveryAnswerIsTrueWhateverFailsUnderTheTransaction) {
+TEST_P(WriteBatchFaults, EveryAnswerIsTrueWhateverFailsUnderTheTransaction) {
   int nth = 1;
   while (failAt(nth)) ++nth;
   EXPECT_GT(nth, 3) << "the faults must have hit something";
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, RenewalBatchFaults,
-                         testing::Values(BatchFault{Fault::error, false}, BatchFault{Fault::error, true},
-                                         BatchFault{Fault::diskFull, false}, BatchFault{Fault::diskFull, true},
-                                         BatchFault{Fault::afterwards, false}));
+INSTANTIATE_TEST_SUITE_P(Faults, WriteBatchFaults,
+                         testing::Values(BatchFault{Fault::error, false, false}, BatchFault{Fault::error, true, false},
+                                         BatchFault{Fault::diskFull, false, false},
+                                         BatchFault{Fault::diskFull, true, false},
+                                         BatchFault{Fault::afterwards, false, false},
+                                         BatchFault{Fault::error, false, true}, BatchFault{Fault::error, true, true},
+                                         BatchFault{Fault::diskFull, false, true},
+                                         BatchFault{Fault::afterwards, false, true}));
 
 }  // namespace
 }  // namespace tenure::sqlite_test

@@ -1,4 +1,4 @@
-#include "renewal_batch.hpp"
+#include "write_batch.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "lockcore/port/write_purpose.hpp"
 #include "ownership_write.hpp"
 #include "transaction.hpp"
 
@@ -16,9 +17,9 @@ namespace {
 
 class Batch {
  public:
-  Batch(Session& session, const std::vector<Renewal>& renewals)
-      : session_{session}, renewals_{renewals}, outcomes_(renewals.size()) {
-    for (const Renewal& renewal : renewals_) writes_.emplace_back(session_, renewal.request);
+  Batch(Session& session, const std::vector<BatchedWrite>& batch)
+      : session_{session}, batch_{batch}, outcomes_(batch.size()) {
+    for (const BatchedWrite& each : batch_) writes_.emplace_back(session_, each.request);
   }
 
   std::vector<WriteOutcome> perform() {
@@ -34,15 +35,21 @@ class Batch {
 
  private:
   [[nodiscard]] WriteOutcome alone(std::size_t i) {
-    const BusyWait::Guard guard{session_.busyWait(), renewals_[i].deadline};
-    return OwnershipWrite{session_, renewals_[i].request}.perform(renewals_[i].deadline);
+    const BusyWait::Guard guard{session_.busyWait(), batch_[i].deadline};
+    return OwnershipWrite{session_, batch_[i].request}.perform(batch_[i].deadline);
   }
 
   /// The wait for the write lock ends at the earliest of the deadlines.
   [[nodiscard]] Deadline first() const {
-    return std::min_element(renewals_.begin(), renewals_.end(),
-                            [](const Renewal& a, const Renewal& b) { return a.deadline.left() < b.deadline.left(); })
+    return std::min_element(
+               batch_.begin(), batch_.end(),
+               [](const BatchedWrite& a, const BatchedWrite& b) { return a.deadline.left() < b.deadline.left(); })
         ->deadline;
+  }
+
+  [[nodiscard]] std::string nameOfBatch() const {
+    return std::string{doing(batch_.front().request.purpose)} + ' ' + std::to_string(batch_.size()) +
+           " leases together";
   }
 
   void commitTogether() {
@@ -52,7 +59,7 @@ class Batch {
     if (ready.has_error() || !*ready) return;  // each request finds out the reason for itself
     std::vector<std::size_t> written;
     {
-      Transaction transaction{session_, "renewing " + std::to_string(renewals_.size()) + " leases together"};
+      Transaction transaction{session_, nameOfBatch()};
       if (transaction.begin(deadline)) return;  // requests that still have time try again
       if (!writeAll(written)) return;
       if (auto trouble = transaction.commit()) {
@@ -82,15 +89,15 @@ class Batch {
   }
 
   Session& session_;
-  const std::vector<Renewal>& renewals_;
+  const std::vector<BatchedWrite>& batch_;
   std::deque<OwnershipWrite> writes_{};
   std::vector<std::optional<WriteOutcome>> outcomes_;
 };
 
 }  // namespace
 
-std::vector<WriteOutcome> renewTogether(Session& session, const std::vector<Renewal>& renewals) {
-  return Batch{session, renewals}.perform();
+std::vector<WriteOutcome> writeTogether(Session& session, const std::vector<BatchedWrite>& batch) {
+  return Batch{session, batch}.perform();
 }
 
 }  // namespace tenure::sqlite_store
