@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -69,7 +70,8 @@ SubprocessOptions GroupFixture::ahead(std::chrono::seconds time, const std::stri
   } clocks;  // as tests/chaos/clock_shim.cpp reads it
   clocks.realtime.fakeBase = std::chrono::nanoseconds{time}.count();
   const std::string file = "clocks." + std::to_string(time.count());
-  directory_.write(file, std::string{reinterpret_cast<const char*>(&clocks), sizeof clocks});
+  if (!std::filesystem::exists(directory_.file(file)))  // a process that is mapping it would see it half written
+    directory_.write(file, std::string{reinterpret_cast<const char*>(&clocks), sizeof clocks});
   SubprocessOptions options = as(name);
   const char* asan = std::getenv("ASAN_OPTIONS");  // NOLINT(concurrency-mt-unsafe)
   options.environment.insert(

@@ -10,6 +10,7 @@
 #include <future>
 #include <iterator>
 #include <regex>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -45,7 +46,7 @@ class Pipe {
   }
   [[nodiscard]] int end() const noexcept { return write_.get(); }
   void closeReader() { read_.reset(); }
-  void fill() const {
+  void fill() {
     EXPECT_EQ(fcntl(write_.get(), F_SETFL, O_NONBLOCK), 0);
     const std::string much(65536, '.');
     for (const std::size_t size : {much.size(), std::size_t{1}}) {
@@ -53,7 +54,13 @@ class Pipe {
       }
     }
     EXPECT_EQ(fcntl(write_.get(), F_SETFL, 0), 0);
+    full_ = waiting();
   }
+  void freeOnePage() const {
+    std::array<char, PIPE_BUF> page{};
+    EXPECT_EQ(::read(read_.get(), page.data(), page.size()), static_cast<ssize_t>(page.size()));
+  }
+  [[nodiscard]] bool isFull() const { return waiting() == full_; }
   [[nodiscard]] const std::string& read() {
     std::array<char, 65536> room{};
     for (ssize_t got = 0; (got = ::read(read_.get(), room.data(), room.size())) > 0;)
@@ -65,8 +72,15 @@ class Pipe {
   }
 
  private:
+  [[nodiscard]] int waiting() const {
+    int size = 0;
+    EXPECT_EQ(ioctl(read_.get(), FIONREAD, &size), 0);
+    return size;
+  }
+
   UniqueFd read_;
   UniqueFd write_;
+  int full_{0};
   std::string all_;
 };
 
@@ -126,10 +140,11 @@ TEST(OutputWriter, linesThatAFileTookBeforeItWasFullAreNotCountedAndTheOneThatWa
   const UniqueFd file{openToWrite(directory.file("log"), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
   Pipe pipe;
   pipe.fill();
+  pipe.freeOnePage();
   const UniqueFd target{fcntl(pipe.end(), F_DUPFD_CLOEXEC, 3)};
   OutputWriter writer{target.get()};
-  writer.post("first\n");
-  ASSERT_EQ(writer.flush(milliseconds{1}), ETIMEDOUT);  // the thread waits for room
+  writer.post(std::string(std::size_t{2} * PIPE_BUF, 'x') + "first\n");
+  ASSERT_TRUE(eventually([&] { return pipe.isFull(); }));  // the thread is in the middle of this write
   for (int i = 0; i < 5; ++i) writer.post("line " + std::to_string(i) + '\n');
   ASSERT_EQ(dup3(file.get(), target.get(), O_CLOEXEC), target.get());
   rlimit before{};
