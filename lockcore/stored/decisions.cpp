@@ -84,6 +84,34 @@ Decision decideOwnTerm(const WriteRequest& request, const StoredLease& stored) {
 
 }  // namespace
 
+StoredLease after(const StoredLease& seen, const Change& change) {
+  StoredLease next = seen;
+  next.nothing = false;
+  if (change.counter) next.counter = *change.counter;
+  if (!change.keepsRecord) next.record = change.record;
+  if (const auto& by = change.correction) {
+    LeaseRecord& record = (*next.record)->record;
+    record.token = by->token;
+    record.version = RecordVersion{by->version};
+    record.released = true;
+    record.livenessFile = {};
+    (*next.record)->stepDown = {};
+  }
+  return next;
+}
+
+StoredTokens tokensOf(const StoredLease& lease) {
+  StoredTokens out{.counter = toString(lease.counter->token), .lease = lease.counter->openLease};
+  if (!*lease.record) return out;
+  const LeaseRecord& record = (*lease.record)->record;
+  out.copy = toString(record.token);
+  out.version = record.version.text();
+  out.holder = record.holder;
+  out.released = record.released;
+  out.lease = std::max(out.lease, record.leaseDuration);
+  return out;
+}
+
 Decision decideWrite(const std::string& where, const WriteRequest& request, const StoredLease& stored) {
   ReadOutcome told = stored.told();
   if (told.has_error()) return Rejected{told.error()};

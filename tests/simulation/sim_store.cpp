@@ -5,7 +5,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "lockcore/stores/memory/src/memory_table.hpp"
+#include "simulation/pair_table.hpp"
 
 namespace tenure::test {
 namespace {
@@ -184,7 +184,7 @@ class MemoryTableStore final : public SimStore {
   }
 
   const LeaseKey key_{"lease"};
-  MemoryTable table_;
+  PairTable table_;
 };
 
 }  // namespace

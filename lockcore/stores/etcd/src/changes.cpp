@@ -8,101 +8,67 @@
 namespace tenure::etcd_store {
 namespace {
 
-/// How often one call meets a state that was changed since it was read. Each time another process has written.
-constexpr int mostTries = 8;
-
-void decideFrom(const WriteCallPtr& call, const State& seen, int tries);
-
-bool isCorrupt(const WriteOutcome& outcome) {
-  const auto* rejected = std::get_if<Rejected>(&outcome);
-  return rejected != nullptr && rejected->error.errorClass == ErrorClass::corrupt;
-}
-
 /// Revisions tell every change, except where a cluster was restored from a snapshot: it counts some of them once more.
 void requireAsSeen(Txn& txn, const std::string& key, const Slot& slot) {
   txn.require(key, slot.changedAt);
   if (slot.value) txn.requireValue(key, *slot.value);
 }
 
-void keepTerm(const WriteCall& call, State seen, const Change& change, std::int64_t revision) {
-  if (!call.holds || !change.record) return call.core->terms.forget(call.key);
-  seen.revision = static_cast<std::uint64_t>(revision);
-  seen.recordSlot = {revision, textOf(*change.record)};
-  seen.record = change.record;
-  if (change.counter) {
-    seen.counterSlot = {revision, textOf(*change.counter)};
-    seen.counter = *change.counter;
-  }
-  call.core->terms.keep(call.key, std::make_shared<const State>(std::move(seen)));
+struct Sent {
+  CorePtr core;
+  LeaseKey key;
+  CallName name;
+  std::shared_ptr<const State> seen;
+  Change change;
+};
+
+/// All that the transaction wrote was written at its revision.
+State stateAfter(const Sent& sent, std::int64_t revision) {
+  State now = *sent.seen;
+  static_cast<stored::StoredLease&>(now) = stored::after(*sent.seen, sent.change);
+  now.revision = static_cast<std::uint64_t>(revision);
+  if (sent.change.record) now.recordSlot = {revision, textOf(*sent.change.record)};
+  if (sent.change.erasesRecord()) now.recordSlot = {};
+  if (sent.change.counter) now.counterSlot = {revision, textOf(*sent.change.counter)};
+  return now;
 }
 
 /// What is stored was not as required, so this change was not carried out and never will be: a revision that has
 /// passed does not come back. But a copy that is out at another member may have been, and have changed what this one
-/// required. Only a record that is understood tells.
-void answerRefused(const WriteCallPtr& call, const Reply& answer, const TxnReply& reply, int tries) {
-  const CallName name = call->core->call(call->doing, call->key);
-  const auto state = stateIn(*call->core, call->key, reply);
-  if (state.has_error()) return call->handler(Unknown{notUnderstood(name, answer.member, state.error().what)});
-  if (!answer.copiesOut) return decideFrom(call, *state, tries + 1);
-  Decision decision = call->decide(*state);
-  auto* outcome = std::get_if<WriteOutcome>(&decision);
-  if (outcome == nullptr) return decideFrom(call, *state, tries + 1);
-  if (isCorrupt(*outcome)) return call->handler(Unknown{std::get<Rejected>(*outcome).error});
-  call->handler(std::move(*outcome));
+/// required.
+stored::SwapOutcome outcomeOfRefusal(const Sent& sent, const Reply& answer, const TxnReply& reply) {
+  auto state = stateIn(*sent.core, sent.key, reply);
+  if (state.has_error()) return Unknown{notUnderstood(sent.name, answer.member, state.error().what)};
+  return stored::Differs{std::make_shared<const State>(std::move(*state)), answer.copiesOut};
 }
 
-void answered(const WriteCallPtr& call, const State& seen, const Change& change, const Outcome& outcome, int tries) {
-  const CallName name = call->core->call(call->doing, call->key);
-  if (auto fault = faultIn(name, outcome)) {
-    if (fault->maybeApplied) return call->handler(Unknown{std::move(fault->error)});
-    return call->handler(Rejected{std::move(fault->error)});
+stored::SwapOutcome outcomeOf(const Sent& sent, const Outcome& outcome) {
+  if (auto fault = faultIn(sent.name, outcome)) {
+    if (fault->maybeApplied) return Unknown{std::move(fault->error)};
+    return Rejected{std::move(fault->error)};
   }
   const auto reply = txnReplyFrom(outcome->body);
-  if (reply.has_error()) return call->handler(Unknown{notUnderstood(name, outcome->member, reply.error().what)});
-  if (!reply->succeeded) return answerRefused(call, *outcome, *reply, tries);
-  if (!showsChange(seen, change, *reply)) {
-    return call->handler(Unknown{notUnderstood(name, outcome->member, "the answer does not show what was written")});
-  }
-  if (change.isFirst) {
-    State marked = seen;
-    marked.revision = static_cast<std::uint64_t>(reply->revision);
-    marked.nothing = false;
-    marked.counterSlot = {reply->revision, textOf(*change.counter)};
-    return decideFrom(call, marked, tries + 1);
-  }
-  keepTerm(*call, seen, change, reply->revision);
-  call->handler(change.applied);
-}
-
-void sendChange(const WriteCallPtr& call, const State& seen, Change change, int tries) {
-  const auto repeat = call->repeats && !change.erasesRecord() ? Gateway::Repeat::yes : Gateway::Repeat::no;
-  std::string body = bodyOf(call->core->keys, call->key, seen, change);
-  send(call->core, std::move(body), call->deadline, repeat,
-       [call, seen, change = std::move(change), tries](const Outcome& outcome) {
-         answered(call, seen, change, outcome, tries);
-       });
-}
-
-void decideFrom(const WriteCallPtr& call, const State& seen, int tries) {
-  Decision decision = call->decide(seen);
-  auto* change = std::get_if<Change>(&decision);
-  if (change != nullptr && tries >= mostTries) {
-    return call->handler(Rejected{{ErrorClass::transient, call->core->call(call->doing, call->key).text() +
-                                                              ": others change it all the time; it is tried again"}});
-  }
-  if (change != nullptr) return sendChange(call, seen, std::move(*change), tries);
-  call->core->terms.forget(call->key);
-  call->handler(std::move(std::get<WriteOutcome>(decision)));
-}
-
-void readAndDecide(const WriteCallPtr& call) {
-  readState(call->core, call->key, call->doing, call->deadline, [call](StoreResult<State> state) {
-    if (state.has_error()) return call->handler(Rejected{state.error()});
-    decideFrom(call, *state, 0);
-  });
+  if (reply.has_error()) return Unknown{notUnderstood(sent.name, outcome->member, reply.error().what)};
+  if (!reply->succeeded) return outcomeOfRefusal(sent, *outcome, *reply);
+  if (!showsChange(*sent.seen, sent.change, *reply))
+    return Unknown{notUnderstood(sent.name, outcome->member, "the answer does not show what was written")};
+  if (sent.change.correction) return stored::Swapped{sent.seen};  // nobody decides from what an operator has written
+  return stored::Swapped{std::make_shared<const State>(stateAfter(sent, reply->revision))};
 }
 
 }  // namespace
+
+void swapState(const CorePtr& core, const stored::RegisterCall& call, std::shared_ptr<const State> seen, Change change,
+               stored::SwapHandler handler) {
+  const auto repeat = call.own && !change.erasesRecord() ? Gateway::Repeat::yes : Gateway::Repeat::no;
+  std::string body = bodyOf(core->keys, call.key, *seen, change);
+  auto sent = std::make_shared<const Sent>(
+      Sent{core, call.key, {core->where, call.text()}, std::move(seen), std::move(change)});
+  send(core, std::move(body), call.deadline, repeat,
+       [sent = std::move(sent), handler = std::move(handler)](const Outcome& outcome) {
+         handler(outcomeOf(*sent, outcome));
+       });
+}
 
 std::string bodyOf(const Keys& keys, const LeaseKey& key, const State& seen, const Change& change) {
   const std::string recordKey = keys.recordOf(key);
@@ -132,16 +98,6 @@ bool showsChange(const State& seen, const Change& change, const TxnReply& reply)
       return part.kind == Part::Kind::erase && part.erased == 1;
     return part.kind == Part::Kind::put;
   });
-}
-
-void perform(const WriteCallPtr& call) {
-  const auto known = call->core->terms.find(call->key);
-  if (!known) return readAndDecide(call);
-  // What was known may be out of date, so it decides nothing but what to try.
-  Decision decision = call->decide(*known);
-  auto* change = std::get_if<Change>(&decision);
-  if (change == nullptr) return readAndDecide(call);
-  sendChange(call, *known, std::move(*change), 0);
 }
 
 }  // namespace tenure::etcd_store

@@ -4,45 +4,31 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
-#include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "errors.hpp"
 #include "gateway.hpp"
 #include "keys.hpp"
 #include "lockcore/runtime/call_deadline.hpp"
-#include "lockcore/stored/held_states.hpp"
 
 namespace tenure::etcd_store {
 
-struct State;
-
 /// Shared by the store and its calls under way, so these are answered even when the store is gone.
 struct Core {
-  Core(Keys keysOfStore, std::string description, Logger log, std::shared_ptr<Scheduler> tasks,
-       std::weak_ptr<Gateway> members)
+  Core(Keys keysOfStore, std::string description, std::shared_ptr<Scheduler> tasks, std::weak_ptr<Gateway> members)
       : keys{std::move(keysOfStore)},
         where{std::move(description)},
-        logger{std::move(log)},
         scheduler{std::move(tasks)},
         gateway{std::move(members)} {}
 
   Keys keys;
   std::string where;  ///< describes the store
-  Logger logger;
   std::shared_ptr<Scheduler> scheduler;
   /// Owned by the store. When the store is destroyed, it answers the requests under way, and no call starts another.
   std::weak_ptr<Gateway> gateway;
-  stored::HeldStates<State> terms{};
-
-  [[nodiscard]] CallName call(std::string_view doing, const LeaseKey& key) const {
-    return {where, std::string{doing} + " lease " + toString(key)};
-  }
-  [[nodiscard]] CallDeadline deadline(CallOptions options) const { return {scheduler->clock(), options.timeout}; }
 
   /// Answers a call without asking anybody.
   template <class Answer>

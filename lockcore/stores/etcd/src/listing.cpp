@@ -1,6 +1,5 @@
 #include "listing.hpp"
 
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -12,18 +11,10 @@
 namespace tenure::etcd_store {
 namespace {
 
-struct Listing {
-  CorePtr core;
-  std::string prefix;
-  CallDeadline deadline;
-  ListHandler handler;
-  std::vector<ListedLease> leases{};
-};
-
 struct Page {
   CorePtr core;
   CallDeadline deadline;
-  PageHandler handler;
+  stored::ScanHandler handler;
   ListPage page{};
   std::vector<KeyValue> records{};  ///< of page.leases
 };
@@ -58,13 +49,13 @@ void compareCounters(Page& page, const TxnReply& reply) {
 
 /// The warnings are an extra: a revision that was compacted in between costs them, and not the listing.
 void readCounters(const PagePtr& page, std::int64_t revision) {
-  if (page->page.leases.empty()) return page->handler(std::move(page->page));
+  if (page->page.leases.empty()) return page->handler(stored::ScannedPage{std::move(page->page)});
   Txn txn;
   for (const ListedLease& lease : page->page.leases) txn.read(page->core->keys.counterOf(lease.key), revision);
   send(page->core, txn.body(), page->deadline, Gateway::Repeat::yes, [page](const Outcome& outcome) {
     const auto reply = rangesIn(*page->core, outcome, page->page.leases.size());
     if (reply.has_value()) compareCounters(*page, *reply);
-    page->handler(std::move(page->page));
+    page->handler(stored::ScannedPage{std::move(page->page)});
   });
 }
 
@@ -87,27 +78,14 @@ void takeRecords(const PagePtr& page, const Outcome& outcome) {
   readCounters(page, reply->revision);
 }
 
-void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) {
-  listPage(listing->core, listing->prefix, from, listing->deadline, [listing](PageOutcome page) {
-    if (page.has_error()) return listing->handler(page.error());
-    std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->leases));
-    if (!page->next.empty()) return nextPage(listing, page->next);
-    listing->handler(std::move(listing->leases));
-  });
-}
-
 }  // namespace
 
-void listLeases(const CorePtr& core, const std::string& prefix, const CallDeadline& deadline, ListHandler handler) {
-  nextPage(std::make_shared<Listing>(Listing{core, prefix, deadline, std::move(handler)}), "");
-}
-
-void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
-              PageHandler handler) {
+void scanLeases(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+                stored::ScanHandler handler) {
   const auto first = from.empty() ? std::nullopt : keyAt(from);
   if (!from.empty() && !first) {
     return core->post(std::move(handler),
-                      PageOutcome{StoreError{
+                      StoreResult<stored::ScannedPage>{StoreError{
                           ErrorClass::misconfigured,
                           core->where + ": \"" + from + "\" is not a place in a listing; give the `next` of a page"}});
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core.hpp"
+#include "lockcore/stored/register.hpp"
 
 namespace tenure::etcd_store {
 
@@ -12,9 +13,8 @@ namespace tenure::etcd_store {
 /// 128 operations in one.
 inline constexpr std::size_t leasesOfAPage = 100;
 
-void listLeases(const CorePtr& core, const std::string& prefix, const CallDeadline& deadline, ListHandler handler);
 /// `from` as in LeaseStore::listPage().
-void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
-              PageHandler handler);
+void scanLeases(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+                stored::ScanHandler handler);
 
 }  // namespace tenure::etcd_store

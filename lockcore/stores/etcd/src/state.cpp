@@ -41,21 +41,20 @@ StoreResult<StoredTokens> tokensIn(const Core& core, const LeaseKey& key, const 
   return tokensFrom({core.where, key, core.keys.recordOf(key)}, state.recordSlot.value, state.counterSlot.value);
 }
 
-void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,
-               std::function<void(StoreResult<State>)> handler) {
+void loadState(const CorePtr& core, const stored::RegisterCall& call, stored::LoadHandler handler) {
   Txn txn;
-  txn.read(core->keys.recordOf(key));
-  txn.read(core->keys.counterOf(key));
-  send(core, txn.body(), deadline, Gateway::Repeat::yes,
-       [core, key, doing, handler = std::move(handler)](const Outcome& outcome) {
-         const CallName call = core->call(doing, key);
-         if (auto fault = faultIn(call, outcome)) return handler(std::move(fault->error));
+  txn.read(core->keys.recordOf(call.key));
+  txn.read(core->keys.counterOf(call.key));
+  send(core, txn.body(), call.deadline, Gateway::Repeat::yes,
+       [core, key = call.key, doing = call.text(), handler = std::move(handler)](const Outcome& outcome) {
+         const CallName name{core->where, doing};
+         if (auto fault = faultIn(name, outcome)) return handler(std::move(fault->error));
          const auto reply = txnReplyFrom(outcome->body);
-         if (reply.has_error()) return handler(notUnderstood(call, outcome->member, reply.error().what));
-         if (!reply->succeeded) return handler(notUnderstood(call, outcome->member, "nothing was read"));
+         if (reply.has_error()) return handler(notUnderstood(name, outcome->member, reply.error().what));
+         if (!reply->succeeded) return handler(notUnderstood(name, outcome->member, "nothing was read"));
          auto state = stateIn(*core, key, *reply);
-         if (state.has_error()) return handler(notUnderstood(call, outcome->member, state.error().what));
-         handler(std::move(*state));
+         if (state.has_error()) return handler(notUnderstood(name, outcome->member, state.error().what));
+         handler(std::make_shared<const State>(std::move(*state)));
        });
 }
 

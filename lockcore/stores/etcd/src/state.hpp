@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "core.hpp"
-#include "lockcore/stored/stored_lease.hpp"
+#include "lockcore/stored/register.hpp"
 #include "record_codec.hpp"
 #include "replies.hpp"
 
@@ -35,7 +34,6 @@ struct State : stored::StoredLease {
 [[nodiscard]] StoreResult<StoredTokens> tokensIn(const Core& core, const LeaseKey& key, const State& state);
 
 /// Reads both keys at one revision. Linearizable.
-void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,
-               std::function<void(StoreResult<State>)> handler);
+void loadState(const CorePtr& core, const stored::RegisterCall& call, stored::LoadHandler handler);
 
 }  // namespace tenure::etcd_store

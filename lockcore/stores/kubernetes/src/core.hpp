@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
@@ -16,12 +15,20 @@
 #include "lockcore/runtime/call_deadline.hpp"
 #include "lockcore/stored/held_states.hpp"
 #include "object_texts.hpp"
+#include "renew_time.hpp"
 #include "requests.hpp"
 #include "watched_objects.hpp"
 
 namespace tenure::kubernetes_store {
 
-struct State;
+/// Of a term that this process holds.
+struct TermClock {
+  std::string holder;
+  FencingToken token;
+  RenewClock clock;
+
+  [[nodiscard]] bool isOf(const LeaseRecord& record) const { return record.holder == holder && record.token == token; }
+};
 
 /// Shared by the store and its calls under way, so these are answered even when the store is gone.
 struct Core {
@@ -41,13 +48,8 @@ struct Core {
   std::shared_ptr<Scheduler> scheduler;
   /// Owned by the store. When the store is destroyed, it answers the requests under way, and no call starts another.
   std::weak_ptr<Gateway> gateway;
-  stored::HeldStates<State> terms{};
+  stored::HeldStates<TermClock> clocks{};
   WatchedObjects watched{};
-
-  [[nodiscard]] CallName call(std::string_view doing, const LeaseKey& key) const {
-    return {where, std::string{doing} + " lease " + toString(key)};
-  }
-  [[nodiscard]] CallDeadline deadline(CallOptions options) const { return {scheduler->clock(), options.timeout}; }
 
   /// Answers a call without asking anybody.
   template <class Answer>

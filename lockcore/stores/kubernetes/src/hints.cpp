@@ -83,7 +83,7 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
 
   void begin() {
     if (const std::string from = progress_->from(); !from.empty()) return stream(from);
-    const CallDeadline deadline = core_->deadline({patience});
+    const CallDeadline deadline{core_->scheduler->clock(), patience};
     send(core_, core_->requests.list(selection_, 1, {}), deadline,
          [self = shared_from_this()](const Outcome& outcome) { self->listed(outcome); });
   }

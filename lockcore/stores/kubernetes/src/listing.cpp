@@ -1,7 +1,6 @@
 #include "listing.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -10,18 +9,6 @@
 
 namespace tenure::kubernetes_store {
 namespace {
-
-struct Listing {
-  CorePtr core;
-  std::string prefix;
-  CallDeadline deadline;
-  ListHandler handler;
-  std::vector<ListedLease> leases{};
-  std::size_t bytes{0};  ///< of the answers so far
-};
-
-/// A hundred thousand leases as they usually are, or a thousand with as much data as they may have.
-constexpr std::size_t mostBytesOfAListing = 256U << 20U;
 
 /// Where a page begins: `next` of the page before. A server that lies might send pages without an end, so each has to
 /// lead on: it begins after the last name of the page before.
@@ -43,8 +30,6 @@ PageStart startFrom(std::string_view text) {
   place.next = text.substr(place.renewed ? 1 : 0);
   return place;
 }
-
-using SizedHandler = std::function<void(PageOutcome page, std::size_t bytes)>;
 
 CallName nameOf(const Core& core) { return {core.where, "listing leases"}; }
 
@@ -89,41 +74,18 @@ PageOutcome pageIn(const Core& core, const std::string& prefix, const PageStart&
   return page;
 }
 
-void sizedPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
-               SizedHandler handler) {
+}  // namespace
+
+void scanLeases(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+                stored::ScanHandler handler) {
   PageStart place = startFrom(from);
   Request request = core->requests.list({}, leasesOfAPage, place.next);
   send(core, std::move(request), deadline,
        [core, prefix, place = std::move(place), handler = std::move(handler)](const Outcome& outcome) {
-         handler(pageIn(*core, prefix, place, outcome), outcome ? outcome->body.size() : 0);
+         auto page = pageIn(*core, prefix, place, outcome);
+         if (page.has_error()) return handler(page.error());
+         handler(stored::ScannedPage{std::move(*page), outcome ? outcome->body.size() : 0});
        });
-}
-
-void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) {
-  sizedPage(listing->core, listing->prefix, from, listing->deadline, [listing](PageOutcome page, std::size_t bytes) {
-    if (page.has_error()) return listing->handler(page.error());
-    listing->bytes += bytes;
-    if (listing->bytes > mostBytesOfAListing) {
-      return listing->handler(notUnderstood(nameOf(*listing->core), "all answers have more than 256 MiB together"));
-    }
-    std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->leases));
-    if (!page->next.empty()) return nextPage(listing, page->next);
-    std::sort(listing->leases.begin(), listing->leases.end(),
-              [](const ListedLease& a, const ListedLease& b) { return a.key < b.key; });
-    listing->handler(std::move(listing->leases));
-  });
-}
-
-}  // namespace
-
-void listLeases(const CorePtr& core, const std::string& prefix, const CallDeadline& deadline, ListHandler handler) {
-  nextPage(std::make_shared<Listing>(Listing{core, prefix, deadline, std::move(handler)}), "");
-}
-
-void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
-              PageHandler handler) {
-  sizedPage(core, prefix, from, deadline,
-            [handler = std::move(handler)](PageOutcome page, std::size_t /*bytes*/) { handler(std::move(page)); });
 }
 
 }  // namespace tenure::kubernetes_store

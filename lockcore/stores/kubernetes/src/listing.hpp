@@ -5,16 +5,16 @@
 #include <string>
 
 #include "core.hpp"
+#include "lockcore/stored/register.hpp"
 
 namespace tenure::kubernetes_store {
 
 /// A page may have a quarter of a megabyte for each.
 inline constexpr std::size_t leasesOfAPage = 100;
 
-/// The Leases that the store has written, by their label. The server sorts them by the names of the objects.
-void listLeases(const CorePtr& core, const std::string& prefix, const CallDeadline& deadline, ListHandler handler);
-/// `from` as in LeaseStore::listPage(): the server's `continue`, and where the page before ended.
-void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
-              PageHandler handler);
+/// The Leases that the store has written, by their label. The server sorts them by the names of the objects. `from` as
+/// in LeaseStore::listPage(): the server's `continue`, and where the page before ended.
+void scanLeases(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+                stored::ScanHandler handler);
 
 }  // namespace tenure::kubernetes_store

@@ -20,30 +20,23 @@ State absentState() {
   return state;
 }
 
-bool isTermOf(const State& state, const LeaseRecord& record) {
-  if (state.record.has_error() || !*state.record) return false;
-  const LeaseRecord& own = (*state.record)->record;
-  return own.token == record.token && own.holder == record.holder;
-}
-
 StoreResult<StoredTokens> tokensOf(const Core& core, const LeaseKey& key, const State& state) {
   if (!state.object) return StoredTokens{};
   return tokensIn({core.where, key}, *state.object);
 }
 
-void readState(const CorePtr& core, const LeaseKey& key, const Reading& reading, const CallDeadline& deadline,
-               std::function<void(StoreResult<State>)> handler) {
-  const std::string name = objectNameOf(key);
+void loadState(const CorePtr& core, const stored::RegisterCall& call, stored::LoadHandler handler) {
+  const std::string name = objectNameOf(call.key);
   Request request = core->requests.get(name);
-  request.yields = reading.yields;
-  send(core, std::move(request), deadline,
-       [core, key, doing = reading.doing, name, handler = std::move(handler)](const Outcome& outcome) {
-         const CallName call = core->call(doing, key);
-         if (outcome && saysAbsent(*outcome, name)) return handler(absentState());
-         if (auto fault = faultIn(call, outcome)) return handler(std::move(fault->error));
+  request.yields = call.doing == stored::reading && !call.own;
+  send(core, std::move(request), call.deadline,
+       [core, key = call.key, doing = call.text(), name, handler = std::move(handler)](const Outcome& outcome) {
+         const CallName said{core->where, doing};
+         if (outcome && saysAbsent(*outcome, name)) return handler(std::make_shared<const State>(absentState()));
+         if (auto fault = faultIn(said, outcome)) return handler(std::move(fault->error));
          auto object = leaseFrom(outcome->body, name);
-         if (object.has_error()) return handler(notUnderstood(call, object.error().what));
-         handler(stateOf(*core, key, std::move(*object)));
+         if (object.has_error()) return handler(notUnderstood(said, object.error().what));
+         handler(std::make_shared<const State>(stateOf(*core, key, std::move(*object))));
        });
 }
 

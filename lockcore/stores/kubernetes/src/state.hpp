@@ -1,16 +1,13 @@
 // What is stored of one lease, as it was read.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <string_view>
 
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "core.hpp"
 #include "lease_object.hpp"
-#include "lockcore/stored/stored_lease.hpp"
-#include "renew_time.hpp"
+#include "lockcore/stored/register.hpp"
 
 namespace tenure::kubernetes_store {
 
@@ -21,26 +18,16 @@ namespace tenure::kubernetes_store {
 /// remember).
 struct State : stored::StoredLease {
   std::optional<LeaseObject> object{};  ///< empty: there is none
-  std::optional<RenewClock> clock{};    ///< of the term that this process holds
 };
 
 [[nodiscard]] State stateOf(const Core& core, const LeaseKey& key, LeaseObject object);
 /// There is no object.
 [[nodiscard]] State absentState();
 
-/// Whether the record is of the term of this one.
-[[nodiscard]] bool isTermOf(const State& state, const LeaseRecord& record);
-
 /// What is stored of the tokens.
 [[nodiscard]] StoreResult<StoredTokens> tokensOf(const Core& core, const LeaseKey& key, const State& state);
 
-struct Reading {
-  std::string_view doing;  ///< "reading"
-  bool yields{false};      ///< as Request::yields
-};
-
-/// Linearizable.
-void readState(const CorePtr& core, const LeaseKey& key, const Reading& reading, const CallDeadline& deadline,
-               std::function<void(StoreResult<State>)> handler);
+/// Linearizable. A look by a process that does not hold the lease lets renewals go first.
+void loadState(const CorePtr& core, const stored::RegisterCall& call, stored::LoadHandler handler);
 
 }  // namespace tenure::kubernetes_store

@@ -1,0 +1,220 @@
+#include "register_store.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include <tenure/lockcore/store_checks.hpp>
+
+#include "hint_watcher.hpp"
+#include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/write_purpose.hpp"
+#include "lockcore/runtime/system_random.hpp"
+#include "register_write.hpp"
+
+namespace tenure::stored {
+namespace {
+
+/// A hundred thousand leases as they usually are, or a thousand with as much data as they may have.
+constexpr std::size_t mostBytesOfAListing = 256U << 20U;
+
+struct Listing {
+  RegisterCorePtr core;
+  std::string prefix;
+  CallDeadline deadline;
+  ListHandler handler;
+  std::vector<ListedLease> leases{};
+  std::size_t bytes{0};  ///< of the answers so far
+};
+
+void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) {
+  listing->core->leases->scan(listing->prefix, from, listing->deadline, [listing](StoreResult<ScannedPage> scanned) {
+    if (scanned.has_error()) return listing->handler(scanned.error());
+    listing->bytes += scanned->bytes;
+    if (listing->bytes > mostBytesOfAListing) {
+      return listing->handler(
+          StoreError{ErrorClass::transient,
+                     listing->core->leases->where() + ": listing leases: all answers have more than 256 MiB together"});
+    }
+    ListPage& page = scanned->page;
+    std::move(page.leases.begin(), page.leases.end(), std::back_inserter(listing->leases));
+    if (!page.next.empty()) return nextPage(listing, page.next);
+    std::sort(listing->leases.begin(), listing->leases.end(),
+              [](const ListedLease& a, const ListedLease& b) { return a.key < b.key; });
+    listing->handler(std::move(listing->leases));
+  });
+}
+
+bool isSameTerm(const StoredLease& a, const StoredLease& b) {
+  if (a.record.has_error() || b.record.has_error() || !*a.record || !*b.record) return false;
+  const LeaseRecord& one = (*a.record)->record;
+  const LeaseRecord& other = (*b.record)->record;
+  return one.token == other.token && one.holder == other.holder;
+}
+
+/// Of a lease that is watched: its acquisition is one request then.
+void keepSeen(RegisterCore& core, const LeaseKey& key, const LoadedLease& lease) {
+  if (lease->record.has_error() || !*lease->record) return;
+  const auto held = core.known.find(key);
+  core.known.keep(key, {lease, held && held->own && isSameTerm(*held->lease, *lease)});
+}
+
+/// A call under way lives in its handlers, so it is answered even when the store is gone.
+class RegisterStore final : public LeaseStore {
+ public:
+  explicit RegisterStore(RegisterParts parts)
+      : core_{std::make_shared<RegisterCore>(std::move(parts.leases), std::move(parts.scheduler))},
+        connection_{std::move(parts.connection)} {
+    if (!parts.hints) return;
+    watcher_ = std::make_shared<HintWatcher>(std::move(parts.hints), core_->scheduler, std::move(parts.logger),
+                                             core_->leases->where());
+  }
+  ~RegisterStore() override {
+    if (watcher_) watcher_->close();
+  }
+  RegisterStore(const RegisterStore&) = delete;
+  RegisterStore& operator=(const RegisterStore&) = delete;
+
+  [[nodiscard]] std::string describe() const override { return core_->leases->where(); }
+
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    core_->leases->prepare(deadline(options), std::move(handler));
+  }
+
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    if (auto refused = refusalOf(key)) return core_->post(std::move(handler), ReadOutcome{*std::move(refused)});
+    // A holder that reads is in doubt, and has as little time as for a renewal.
+    const auto known = core_->known.find(key);
+    const bool holds = known && known->own;
+    if (const LoadedLease shown = holds ? nullptr : core_->leases->shown(key)) {
+      keepSeen(*core_, key, shown);
+      return core_->post(std::move(handler), shown->told());
+    }
+    core_->leases->load(
+        {key, reading, deadline(options), holds},
+        [core = core_, watcher = watcher_, key, handler = std::move(handler)](const StoreResult<LoadedLease>& loaded) {
+          if (loaded.has_error()) return handler(loaded.error());
+          if (watcher && watcher->watches(key)) {
+            core->leases->loadedWatched(key, **loaded);
+            keepSeen(*core, key, *loaded);
+          }
+          handler((*loaded)->told());
+        });
+  }
+
+  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
+                                             const std::map<std::string, std::string>& attributes) const override {
+    OptionFaults faults = LeaseStore::faultsOfPayload(key, data, attributes);
+    for (OptionFault& fault : core_->leases->faultsOfPayload(data, attributes)) faults.push_back(std::move(fault));
+    return faults;
+  }
+
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    if (auto refused = refusalOf(request)) return refuse(std::move(handler), *std::move(refused));
+    RegisterCall call{request.key, doing(request.purpose), deadline(options), true};
+    change(
+        std::move(call),
+        [core = core_, request = std::move(request)](const StoredLease& stored) {
+          return decideWrite(core->leases->where(), request, stored);
+        },
+        std::move(handler));
+  }
+
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    if (auto refused = refusalOfPrefix(prefix)) return core_->post(std::move(handler), ListOutcome{*refused});
+    nextPage(std::make_shared<Listing>(Listing{core_, std::move(prefix), deadline(options), std::move(handler)}), "");
+  }
+
+  void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
+    if (auto refused = refusalOfPrefix(prefix)) return core_->post(std::move(handler), PageOutcome{*refused});
+    core_->leases->scan(prefix, from, deadline(options),
+                        [handler = std::move(handler)](StoreResult<ScannedPage> scanned) {
+                          if (scanned.has_error()) return handler(scanned.error());
+                          handler(std::move(scanned->page));
+                        });
+  }
+
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
+    change(
+        {key, "asking for a step-down of", deadline(options)},
+        [token](const StoredLease& stored) { return decideStepDown(token, stored); }, std::move(handler));
+  }
+
+  void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
+    if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
+    change(
+        {key, "removing the record of", deadline(options)},
+        [version = std::move(version)](const StoredLease& stored) { return decideRemoval(version, stored); },
+        std::move(handler));
+  }
+
+  void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
+    if (auto refused = refusalOf(key)) return core_->post(std::move(handler), StoreResult<StoredTokens>{*refused});
+    core_->leases->load({key, "reading the tokens of", deadline(options)},
+                        [core = core_, key, handler = std::move(handler)](const StoreResult<LoadedLease>& loaded) {
+                          if (loaded.has_error()) return handler(loaded.error());
+                          handler(core->leases->tokensOf(key, **loaded));
+                        });
+  }
+
+  void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
+                 WriteHandler handler) override {
+    if (auto refused = refusalOfRecovery(key, token)) return refuse(std::move(handler), *std::move(refused));
+    SystemRandom random;
+    change(
+        {key, "setting the tokens of", deadline(options)},
+        [core = core_, key, expected = std::move(expected), token, version = uuid4(random)](const StoredLease& stored) {
+          return decideTokens(core->leases->tokensOf(key, stored), expected, token, version);
+        },
+        std::move(handler));
+  }
+
+  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
+    auto watching = watcher_ ? watcher_->watch(key, std::move(hint)) : nullptr;
+    if (!watching) return nullptr;
+    return {watching.get(), [core = core_, key, watching](void*) mutable {
+              watching.reset();
+              core->leases->unwatched(key);
+              const auto known = core->known.find(key);
+              if (known && !known->own) core->known.forget(key);
+            }};
+  }
+
+  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override {
+    return watcher_ ? watcher_->watchLoss(std::move(hint)) : nullptr;
+  }
+
+ private:
+  void change(RegisterCall call, Decide decide, WriteHandler handler) const {
+    perform(
+        std::make_shared<RegisterWrite>(RegisterWrite{core_, std::move(call), std::move(decide), std::move(handler)}));
+  }
+
+  void refuse(WriteHandler handler, StoreError error) const {
+    core_->post(std::move(handler), WriteOutcome{Rejected{std::move(error)}});
+  }
+
+  [[nodiscard]] CallDeadline deadline(CallOptions options) const {
+    return {core_->scheduler->clock(), options.timeout};
+  }
+
+  [[nodiscard]] std::optional<StoreError> refusalOfPrefix(const std::string& prefix) const {
+    if (isPlainText(prefix)) return std::nullopt;
+    return StoreError{ErrorClass::misconfigured, core_->leases->where() + ": the prefix is not UTF-8 text without NUL"};
+  }
+
+  const RegisterCorePtr core_;
+  const std::shared_ptr<void> connection_;
+  std::shared_ptr<HintWatcher> watcher_{};
+};
+
+}  // namespace
+
+std::shared_ptr<LeaseStore> makeRegisterStore(RegisterParts parts) {
+  return std::make_shared<RegisterStore>(std::move(parts));
+}
+
+}  // namespace tenure::stored

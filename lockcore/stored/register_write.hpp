@@ -1,0 +1,53 @@
+// A write over a register, from its first request to its outcome.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "decisions.hpp"
+#include "held_states.hpp"
+#include "register.hpp"
+
+namespace tenure::stored {
+
+struct KnownLease {
+  LoadedLease lease;
+  bool own{false};  ///< this process holds it by the term that is in `lease`
+};
+
+/// Shared by a store and its calls under way.
+struct RegisterCore {
+  RegisterCore(std::shared_ptr<Register> pairs, std::shared_ptr<Scheduler> tasks)
+      : leases{std::move(pairs)}, scheduler{std::move(tasks)} {}
+
+  const std::shared_ptr<Register> leases;
+  const std::shared_ptr<Scheduler> scheduler;
+  HeldStates<KnownLease> known{};
+
+  /// Answers a call without asking anybody.
+  template <class Answer>
+  void post(std::function<void(Answer)> handler, Answer answer) const {
+    scheduler->post(
+        [handler = std::move(handler), answer = std::move(answer)]() mutable { handler(std::move(answer)); });
+  }
+};
+using RegisterCorePtr = std::shared_ptr<RegisterCore>;
+
+/// Shared by the handlers of its requests; answers once.
+struct RegisterWrite {
+  RegisterCorePtr core;
+  RegisterCall call;
+  Decide decide;
+  WriteHandler handler;
+  bool maybeApplied{false};  ///< an earlier swap of this write may have been carried out
+};
+
+/// Decides from what this process last wrote or saw of the lease, if it has, else from what it loads; and once more
+/// from what is stored where that was out of date, within the same time: somebody may have written a label. A swap is
+/// never sent again by itself: what it required has passed and does not come back.
+void perform(std::shared_ptr<RegisterWrite> write);
+
+}  // namespace tenure::stored

@@ -1,0 +1,187 @@
+// How a write over a register becomes loads and swaps, whatever the register answers.
+#include "lockcore/stored/register_write.hpp"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/runtime.hpp>
+#include <tenure/testing/manual_scheduler.hpp>
+
+#include "lockcore/stored/register_store.hpp"
+
+namespace tenure::test {
+namespace {
+
+using stored::Counter;
+using stored::Differs;
+using stored::LoadedLease;
+using stored::StoredLease;
+using stored::StoredRecord;
+using stored::Swapped;
+
+const StoreError cut{ErrorClass::transient, "the line was cut"};
+const StoreError strange{ErrorClass::corrupt, "the record is not understood"};
+
+LoadedLease leaseOf(const std::string& holder, const std::string& version, bool released = false) {
+  LeaseRecord record;
+  record.holder = holder;
+  record.version = RecordVersion{version};
+  record.token = FencingToken{7};
+  record.leaseDuration = std::chrono::seconds{10};
+  record.released = released;
+  StoredLease lease;
+  lease.record = std::optional{StoredRecord{record}};
+  lease.counter = Counter{FencingToken{7}, record.leaseDuration};
+  return std::make_shared<const StoredLease>(lease);
+}
+
+LoadedLease notUnderstood() {
+  StoredLease lease;
+  lease.record = strange;
+  return std::make_shared<const StoredLease>(lease);
+}
+
+/// Answers as the test says, in order, and notes what it was asked for.
+class ScriptedRegister final : public stored::Register {
+ public:
+  [[nodiscard]] const std::string& where() const noexcept override { return where_; }
+  void prepare(const CallDeadline&, StatusHandler) override {}
+  void load(const stored::RegisterCall&, stored::LoadHandler handler) override {
+    asked += 'l';
+    scheduler->post([handler, answer = take(loads)] { handler(answer); });
+  }
+  void swap(const stored::RegisterCall&, const LoadedLease& seen, stored::Change,
+            stored::SwapHandler handler) override {
+    asked += 's';
+    lastSeen = seen;
+    scheduler->post([handler, answer = take(swaps)] { handler(answer); });
+  }
+  void scan(const std::string&, const std::string&, const CallDeadline&, stored::ScanHandler) override {}
+  [[nodiscard]] StoreResult<StoredTokens> tokensOf(const LeaseKey&, const StoredLease&) const override {
+    return StoredTokens{};
+  }
+
+  std::shared_ptr<ManualScheduler> scheduler = std::make_shared<ManualScheduler>();
+  std::deque<StoreResult<LoadedLease>> loads{};
+  std::deque<stored::SwapOutcome> swaps{};
+  std::string asked{};
+  LoadedLease lastSeen{};
+
+ private:
+  template <class Answer>
+  static Answer take(std::deque<Answer>& from) {
+    Answer answer = std::move(from.front());
+    from.pop_front();
+    return answer;
+  }
+  const std::string where_{"script"};
+};
+
+class RegisterWriteTest : public testing::Test {
+ protected:
+  /// One write of alice, who holds the lease by this version or wants it.
+  WriteOutcome write(WriteRequest::Purpose purpose, const std::string& expected) {
+    WriteRequest request{.key = {"lease"}, .purpose = purpose, .expected = {RecordVersion{expected}}};
+    request.record.holder = "alice";
+    request.record.version = RecordVersion{"new"};
+    request.record.leaseDuration = std::chrono::seconds{10};
+    std::optional<WriteOutcome> outcome;
+    store_->write(request, {std::chrono::seconds{1}}, [&](WriteOutcome answer) { outcome = std::move(answer); });
+    script_->scheduler->runReady();
+    EXPECT_TRUE(outcome);
+    return outcome.value_or(Unknown{});
+  }
+  WriteOutcome renew() { return write(WriteRequest::Purpose::renew, "v1"); }
+  WriteOutcome acquire() { return write(WriteRequest::Purpose::acquire, "v1"); }
+
+  const std::shared_ptr<ScriptedRegister> script_ = std::make_shared<ScriptedRegister>();
+  const std::shared_ptr<LeaseStore> store_ = stored::makeRegisterStore({script_, script_->scheduler});
+};
+
+TEST_F(RegisterWriteTest, aHolderThatHasWrittenRenewsWithoutAReading) {
+  script_->loads = {leaseOf("bob", "v1", true)};
+  const LoadedLease won = leaseOf("alice", "v1");
+  script_->swaps = {Swapped{won}, Swapped{leaseOf("alice", "v2")}};
+  EXPECT_TRUE(std::holds_alternative<Applied>(acquire()));
+  EXPECT_TRUE(std::holds_alternative<Applied>(renew()));
+  EXPECT_EQ(script_->asked, "lss");
+  EXPECT_EQ(script_->lastSeen, won);
+}
+
+TEST_F(RegisterWriteTest, whatTheProcessRemembersRefusesNothing) {
+  script_->loads = {leaseOf("bob", "v1", true), leaseOf("alice", "v1")};
+  script_->swaps = {Swapped{leaseOf("alice", "v0")}, Swapped{leaseOf("alice", "v2")}};
+  EXPECT_TRUE(std::holds_alternative<Applied>(acquire()));
+  EXPECT_TRUE(std::holds_alternative<Applied>(renew())) << "the version that it remembers is not the expected one";
+  EXPECT_EQ(script_->asked, "lsls");
+}
+
+TEST_F(RegisterWriteTest, whereSomethingElseWasChangedTheSwapIsMadeAgain) {
+  script_->loads = {leaseOf("alice", "v1"), leaseOf("alice", "v1")};
+  const LoadedLease shown = leaseOf("alice", "v1");
+  script_->swaps = {Differs{}, Differs{shown}, Swapped{leaseOf("alice", "new")}};
+  EXPECT_TRUE(std::holds_alternative<Applied>(renew()));
+  EXPECT_EQ(script_->asked, "lslss") << "it is loaded where the server did not show it";
+  EXPECT_EQ(script_->lastSeen, shown);
+}
+
+TEST_F(RegisterWriteTest, whereItIsChangedAllTheTimeItIsCertainlyNotWritten) {
+  script_->loads = {leaseOf("alice", "v1")};
+  for (int i = 0; i < 8; ++i) script_->swaps.emplace_back(Differs{leaseOf("alice", "v1"), true});
+  const WriteOutcome outcome = renew();
+  ASSERT_TRUE(std::holds_alternative<Rejected>(outcome));
+  EXPECT_EQ(std::get<Rejected>(outcome).error.message,
+            "script: renewing lease lease: others change it all the time; it is tried again");
+}
+
+TEST_F(RegisterWriteTest, aCopyThatMayHaveBeenCarriedOutIsNotCalledRefused) {
+  script_->loads = {leaseOf("alice", "v1"), cut};
+  script_->swaps = {Differs{nullptr, true}};
+  EXPECT_TRUE(std::holds_alternative<Unknown>(renew())) << "nobody saw what is stored now";
+  script_->loads = {leaseOf("alice", "v1"), notUnderstood()};
+  script_->swaps = {Differs{nullptr, true}};
+  EXPECT_TRUE(std::holds_alternative<Unknown>(renew())) << "what is stored now is not understood";
+  script_->loads = {leaseOf("alice", "v1"), leaseOf("alice", "new")};
+  script_->swaps = {Differs{nullptr, true}};
+  const WriteOutcome conflict = renew();
+  ASSERT_TRUE(std::holds_alternative<Conflict>(conflict));
+  EXPECT_EQ((*std::get<Conflict>(conflict).current)->version, RecordVersion{"new"}) << "the caller knows its version";
+}
+
+TEST_F(RegisterWriteTest, withoutAnAnswerToTheFirstReadingNothingWasWritten) {
+  script_->loads = {cut, notUnderstood()};
+  EXPECT_TRUE(std::holds_alternative<Rejected>(renew()));
+  EXPECT_TRUE(std::holds_alternative<Rejected>(renew()));
+  EXPECT_EQ(script_->asked, "ll");
+}
+
+/// Where nothing at all is stored, the counter is made first, under a condition that can hold only once.
+TEST_F(RegisterWriteTest, theCounterIsMadeBeforeTheFirstRecordAndItsLossIsNoDoubtAboutTheRecord) {
+  StoredLease nothing;
+  nothing.nothing = true;
+  const auto absent = std::make_shared<const StoredLease>(nothing);
+  const auto acquireFirst = [&] {
+    WriteRequest request{.key = {"lease"}};
+    request.record.holder = "alice";
+    request.record.version = RecordVersion{"new"};
+    request.record.leaseDuration = std::chrono::seconds{10};
+    std::optional<WriteOutcome> outcome;
+    store_->write(request, {std::chrono::seconds{1}}, [&](WriteOutcome answer) { outcome = std::move(answer); });
+    script_->scheduler->runReady();
+    return outcome.value();
+  };
+  script_->loads = {absent};
+  script_->swaps = {Unknown{cut}};
+  EXPECT_TRUE(std::holds_alternative<Rejected>(acquireFirst()));
+  script_->loads = {absent};
+  script_->swaps = {Swapped{std::make_shared<const StoredLease>()}, Unknown{cut}};
+  EXPECT_TRUE(std::holds_alternative<Unknown>(acquireFirst()));
+  EXPECT_EQ(script_->asked, "lslss");
+}
+
+}  // namespace
+}  // namespace tenure::test
