@@ -221,17 +221,18 @@ def measure(kind, endpoint, options, directory):
 
 
 def looks_per_heartbeat(kind, endpoint, options, directory):
-    """The reads for each heartbeat of one candidate that waits behind one holder for half a minute."""
+    """The reads for each heartbeat of one candidate that waits behind one holder for three heartbeats a round."""
+    counted = 3 * options.rounds
     group = f"{kind}-looks"
     with FaultProxy(endpoint) as proxy:
         holder = {"Java": Java, "pausing": Pausing}[kind](endpoint, group, options) if kind != "tenure" else OwnTenure(
             endpoint, group, options, directory)
         candidate = Tenure(proxy.endpoint, group, options, directory, "candidate")
         try:
-            time.sleep(options.heartbeat / 1000 * 10)
+            time.sleep(options.heartbeat / 1000 * (options.beats + 2))
             proxy.forget()
-            time.sleep(options.heartbeat / 1000 * 60)
-            return sum(e["operation"] == "GetItem" for e in proxy.log()) / 60
+            time.sleep(options.heartbeat / 1000 * counted)
+            return sum(e["operation"] == "GetItem" for e in proxy.log()) / counted
         finally:
             candidate.kill()
             holder.die()

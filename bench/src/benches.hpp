@@ -51,7 +51,7 @@ bool benchFence(const Options& options);
 /// Requests through `tenure fence proxy` compared with the same requests without it: latency, and the rate of one core.
 bool benchProxy(const Options& options);
 /// 1,000 leases (or as many as --leases says) of one process, acquired at once, lease 10 s, heartbeat 3 s, for 60 s; on
-/// one file, or on a DynamoDB that accepts everything.
+/// one file, or on a table of DynamoDB in memory.
 bool benchLeases(const Options& options);
 /// CPU of a heartbeat on DynamoDB compared with a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.
 bool benchHeartbeat(const Options& options);

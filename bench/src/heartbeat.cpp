@@ -185,20 +185,22 @@ class WatchedStore final : public ForwardingStore {
 
 bool benchHeartbeat(const Options& options) {
   const seconds span{options.rounds};
-  fmt::print("heartbeat: lease {} ms, heartbeat {} ms, {} s each; a server on loopback that agrees to everything\n",
-             options.lease.count(), options.heartbeat.count(), span.count());
+  fmt::print("heartbeat: lease {} ms, heartbeat {} ms, {} s each; a server on loopback\n", options.lease.count(),
+             options.heartbeat.count(), span.count());
   bool holds = true;
-  for (const int leases : {100, 1'000, 10'000}) holds &= compare(leases, options, span);
+  for (const int leases : {100, 1'000, 10'000}) {
+    if (leases <= options.leases) holds &= compare(leases, options, span);
+  }
   return holds;
 }
 
 bool benchCrowd(const Options& options) {
-  constexpr int leaseCount = 10'000;
+  const int leaseCount = options.leases;
   constexpr milliseconds delay{5};
   fmt::print("crowd: {} leases in one process, lease {} ms, heartbeat {} ms, server {} ms away, {} s\n", leaseCount,
              options.lease.count(), options.heartbeat.count(), delay.count(), options.rounds);
   const StubServer server{delay};
-  const auto store = std::make_shared<WatchedStore>(server.store(), leaseCount);
+  const auto store = std::make_shared<WatchedStore>(server.store(), static_cast<std::size_t>(leaseCount));
   { const Leaders warmUp{64, options.lease, options.heartbeat, store}; }
   const double before = residentKiB();
   const Holders holders{leaseCount, options.lease, options.heartbeat, store};
@@ -219,7 +221,8 @@ bool benchCrowd(const Options& options) {
   holds &= verdict("leases lost", holders.revoked(), 0, "");
   const double after = residentKiB();
   holds &= verdict("memory of a lease", (after - before) / leaseCount, 3, "KiB");
-  const Leaders electors{leaseCount, options.lease, options.heartbeat, server.store()};
+  const StubServer unused{delay};  // the leases of the first are held
+  const Leaders electors{leaseCount, options.lease, options.heartbeat, unused.store()};
   fmt::print("  memory of a LeaderElector, its lease included: {:.1f} KiB\n", (residentKiB() - after) / leaseCount);
   return holds;
 }

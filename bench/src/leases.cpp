@@ -73,7 +73,7 @@ Sample lagsOfSeconds(const Electors& electors, const Options& options) {
   for (int second = 0; second < options.rounds; ++second) {
     std::this_thread::sleep_for(std::chrono::seconds{1});
     // After one heartbeat each lease has been renewed since all were won.
-    const bool sampled = std::chrono::seconds{second} >= options.heartbeat;
+    const bool sampled = std::chrono::seconds{second + 1} > options.heartbeat;
     for (std::size_t i = 0; sampled && i < electors.size(); ++i) lag.add(lagOf(*electors[i]).last);
     progress(second + 1, options.rounds, "seconds");
   }

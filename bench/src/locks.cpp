@@ -5,6 +5,7 @@
 #include <random>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <fmt/core.h>
 #include <sqlite3.h>
@@ -153,18 +154,20 @@ struct Crowd {
 
 /// Each candidate holds the lock for 10 ms and acquires it again at once. A wait counts if it began after all
 /// candidates had started.
-Crowd crowd(const Options& options, int candidates, std::chrono::seconds length) {
+Crowd crowd(const Options& options, int candidates, std::chrono::milliseconds length) {
   const Scratch scratch;
   const std::shared_ptr<LeaseStore> store = groundOf(options, scratch).store;
   std::atomic<bool> over{false};
   std::atomic<bool> counts{false};
   std::atomic<int> sections{0};
+  std::atomic<int> begun{0};
   std::mutex mutex;
   Crowd result;
   std::vector<std::thread> threads;
   for (int i = 0; i < candidates; ++i) {
     threads.emplace_back([&] {
       LockClient client{store};
+      bool first = true;
       while (!over) {
         const bool counted = counts;
         const Instant from = readClock();
@@ -172,6 +175,7 @@ Crowd crowd(const Options& options, int candidates, std::chrono::seconds length)
         const double waited = millisSince(from);
         std::this_thread::sleep_for(10ms);
         lock.release();
+        if (std::exchange(first, false)) ++begun;
         if (!counted || over) continue;
         ++sections;
         const std::lock_guard guard{mutex};
@@ -179,7 +183,7 @@ Crowd crowd(const Options& options, int candidates, std::chrono::seconds length)
       }
     });
   }
-  std::this_thread::sleep_for(3s);  // all have started, and the first round is over
+  await([&] { return begun == candidates; }, "the first round of all candidates");
   sections = 0;
   counts = true;
   const Instant from = readClock();
@@ -196,8 +200,8 @@ bool benchLocks(const Options& options) {
   fmt::print("locks: {} round trips of each kind on {}, taken in turns\n", options.rounds, options.store);
   bool holds = roundTrips(options);
   fmt::print("locks: {} candidates of one process want one lock, each holds it for 10 ms\n", options.processes);
-  const Crowd alone = crowd(options, 1, 10s);
-  const Crowd many = crowd(options, options.processes, 20s);
+  const Crowd alone = crowd(options, 1, options.rounds * 5ms);
+  const Crowd many = crowd(options, options.processes, options.rounds * 10ms);
   fmt::print("  alone {:.1f} sections a second, in the crowd {:.1f}\n", alone.perSecond, many.perSecond);
   many.waits.print("a wait in the crowd");
   holds &= verdict("throughput alone beside that of the crowd", alone.perSecond / many.perSecond, 1 / 0.75, "x");

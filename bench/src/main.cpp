@@ -3,6 +3,7 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,14 @@ constexpr const char* usage =
   pause      SIGSTOP the leader for 0.1 to 3 leases; what it believes and writes after it wakes
   renew      a renewal through the store beside the same transaction written by hand
   locks      acquire and release beside the same written by hand; --processes candidates for one lock
-  queue      one lock for 10 candidates in each of several processes: requests of a hand-over
+  queue      one lock for 10 candidates in each of 1, 2, 5 and 10 processes, at most --processes: requests of a hand-over
+             (--rounds: seconds)
   fence      a fenced write beside the same write without a fence
   proxy      a request through `tenure fence proxy` beside the same one without; what it holds on one core
   leases     1,000 leases in one process, or --leases (--rounds: seconds)
-  heartbeat  CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes (--rounds: seconds)
-  crowd      10,000 leases in one process on DynamoDB (--rounds: seconds)
+  heartbeat  CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes (--rounds: seconds; 100, 1,000 and
+             10,000 leases, at most --leases)
+  crowd      10,000 leases in one process on DynamoDB, or --leases (--rounds: seconds)
 
 Exit code 0: every figure is within its bound; 1: one is not; 2: usage.
 )";
@@ -52,7 +55,7 @@ const std::map<std::string, Bench>& benches() {
       {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, 1000, {}}}},
       {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}, {"postgresql", "etcd"}}},
       {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, 1000, {}}, {"dynamodb"}}},
-      {"queue", {tenure::bench::benchQueue, {10'000ms, 3000ms, 1, 10, 1, 1000, {}}, {"dynamodb"}}},
+      {"queue", {tenure::bench::benchQueue, {10'000ms, 3000ms, 10, 10, 1, 1000, {}}, {"dynamodb"}}},
       {"fence", {tenure::bench::benchFence, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}}},
       {"leases",
        {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, 1000, {}}, {"postgresql", "dynamodb", "etcd"}}},
@@ -60,8 +63,8 @@ const std::map<std::string, Bench>& benches() {
       {"proxy", {tenure::bench::benchProxy, {10'000ms, 3000ms, 1, 5000, 1, 1000, {}}}},
 #endif
 #ifdef TENURE_WITH_DYNAMODB
-      {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1, 1000, {}}}},
-      {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1, 1000, {}}}},
+      {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1, 10'000, {}}}},
+      {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1, 10'000, {}}}},
 #endif
   };
   return all;
@@ -100,9 +103,11 @@ int run(const std::vector<std::string>& arguments) {
     return tenure::bench::runCandidate(
         tenure::bench::CandidateSettings::fromArguments({arguments.begin() + 1, arguments.end()}));
   }
+#ifdef TENURE_WITH_DYNAMODB
   if (arguments.size() == 2 && arguments[0] == "stub-server") {
     return tenure::bench::runStubServer({arguments.begin() + 1, arguments.end()});
   }
+#endif
   const auto bench = arguments.empty() ? benches().end() : benches().find(arguments[0]);
   bool understood = bench != benches().end() && arguments.size() % 2 == 1;
   Options options = understood ? bench->second.defaults : Options{};
@@ -115,6 +120,7 @@ int run(const std::vector<std::string>& arguments) {
     return 2;
   }
   const bool holds = bench->second.run(options);
+  if (!tenure::bench::hasFigures()) throw std::runtime_error("with these options nothing was measured");
   if (!options.json.empty()) tenure::bench::writeResults(options.json, arguments[0], holds);
   return holds ? 0 : 1;
 }

@@ -90,8 +90,7 @@ double medianOf(std::vector<double> values) {
 }
 
 bool measureThroughput(const StubServer& service, const FenceProxyProcess& proxy, const std::string& name,
-                       const std::string& request, int connections) {
-  constexpr milliseconds span{1'000};
+                       const std::string& request, int connections, milliseconds span) {
   constexpr int turns = 5;
   Throughput all;
   for (int turn = 0; turn < turns; ++turn) {
@@ -124,9 +123,10 @@ bool benchProxy(const Options& options) {
   if (!core) fmt::print("  there is one core: the proxy shares it with its client and its service\n");
   const StubServer service{milliseconds{0}};  // inherits the other cores
   const FenceProxyProcess proxy{service.port(), scratch.path("throughput.db"), core};
+  const milliseconds span{options.rounds / 5};
   for (const int connections : {16, 64}) {
-    holds &= measureThroughput(service, proxy, "GET", readRequest, connections);
-    holds &= measureThroughput(service, proxy, "POST", writeRequest(1), connections);
+    holds &= measureThroughput(service, proxy, "GET", readRequest, connections, span);
+    holds &= measureThroughput(service, proxy, "POST", writeRequest(1), connections, span);
   }
   return holds;
 }

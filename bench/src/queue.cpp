@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <new>
 #include <random>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -47,6 +49,7 @@ struct Counts {
 struct Tally {
   std::atomic<bool> counts{false};
   std::atomic<bool> over{false};
+  std::atomic<std::int64_t> earlier{0};  ///< sections before the first that counts
   std::array<Counts, mostProcesses> of{};
 };
 
@@ -119,6 +122,7 @@ void workOn(LockClient& client, const AcquireOptions& options, Tally& tally, Cou
     const std::int64_t waited = elapsedForHolder(from, readClock()).count();
     std::this_thread::sleep_for(sectionLength);
     lock->release();
+    if (!counted) ++tally.earlier;
     if (!counted || tally.over) continue;
     ++counts.sections;
     std::int64_t longest = counts.longestWait;
@@ -147,6 +151,7 @@ StoreMaker storesOf(const Options& options, const Scratch& scratch) {
 
 /// Runs in a child process. Its parent has made no object of the library before the fork.
 int runProcess(const StoreMaker& stores, const AcquireOptions& options, Tally& tally, Counts& counts) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the parent gives up
   const auto store = std::make_shared<TallyingStore>(stores(), tally, counts);
   std::vector<std::thread> threads;
   for (int i = 0; i < candidatesOfAProcess; ++i) {
@@ -168,7 +173,8 @@ void runCrowd(int processes, const StoreMaker& stores, const AcquireOptions& opt
     if (child == 0) _exit(runProcess(stores, options, *tally, tally->of.at(static_cast<std::size_t>(i))));
     children.push_back(child);
   }
-  std::this_thread::sleep_for(3s);  // all have started, and the first round is over
+  const std::int64_t firstRound = processes * candidatesOfAProcess;
+  await([&] { return tally->earlier >= firstRound; }, "as many sections as there are candidates");
   tally->counts = true;
   std::this_thread::sleep_for(length);
   tally->counts = false;
@@ -179,7 +185,7 @@ void runCrowd(int processes, const StoreMaker& stores, const AcquireOptions& opt
   }
 }
 
-void reportHandOvers(int processes, std::chrono::seconds length, Tally& tally) {
+void reportHandOvers(int processes, bool yields, std::chrono::seconds length, Tally& tally) {
   const auto first = tally.of.begin();
   const auto last = first + processes;
   const auto sum = [&](std::atomic<std::int64_t> Counts::*what) {
@@ -194,12 +200,13 @@ void reportHandOvers(int processes, std::chrono::seconds length, Tally& tally) {
   std::int64_t longest = 0;
   for (auto one = first; one != last; ++one) longest = std::max(longest, one->longestWait.load());
   fmt::print(
-      "  {:>2} processes: {:6.1f} sections a second; a hand-over: {:5.2f} reads, {:4.2f} acquisitions ({:4.2f} "
-      "refused), "
+      "  {:>2} processes: a hand-over: {:5.2f} reads, {:4.2f} acquisitions ({:4.2f} refused), "
       "{:4.2f} other writes; sections of a process {} to {}; longest wait {:.2f} s\n",
-      processes, sections / static_cast<double>(length.count()), sum(&Counts::reads) / sections,
-      sum(&Counts::acquisitions) / sections, sum(&Counts::refused) / sections, sum(&Counts::others) / sections,
-      fewest->sections.load(), most->sections.load(), static_cast<double>(longest) / 1e9);
+      processes, sum(&Counts::reads) / sections, sum(&Counts::acquisitions) / sections,
+      sum(&Counts::refused) / sections, sum(&Counts::others) / sections, fewest->sections.load(), most->sections.load(),
+      static_cast<double>(longest) / 1e9);
+  figure(fmt::format("{} processes{}: sections", processes, yields ? ", yielding" : ""),
+         sections / static_cast<double>(length.count()), "a second");
 }
 
 }  // namespace
@@ -215,10 +222,11 @@ bool benchQueue(const Options& options) {
     fmt::print("queue: {} candidates in each process want one lock on {} for 10 ms, {} yielding, {} s each\n",
                candidatesOfAProcess, options.store, yields ? "with" : "without", options.rounds);
     for (const int processes : {1, 2, 5, 10}) {
+      if (processes > options.processes) continue;
       const Scratch scratch;
       SharedTally tally;
       runCrowd(processes, storesOf(options, scratch), yields ? yielding : plain, length, tally);
-      reportHandOvers(processes, length, *tally);
+      reportHandOvers(processes, yields, length, *tally);
     }
   }
   return true;

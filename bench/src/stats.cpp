@@ -65,6 +65,8 @@ void figure(const std::string& what, double value, const std::string& unit) {
   fmt::print("         {:<60} {:10.3f} {}\n", what, value, unit);
 }
 
+bool hasFigures() { return !figures().empty(); }
+
 void writeResults(const std::string& path, const std::string& bench, bool holds) {
   std::ofstream file{path};
   file << fmt::format("{{\"bench\":\"{}\",\"holds\":{},\"figures\":{},\"bounds\":{}}}\n", bench, holds,

@@ -28,6 +28,9 @@ bool verdict(const std::string& what, double value, double bound, const std::str
 /// Prints a figure that has no bound.
 void figure(const std::string& what, double value, const std::string& unit);
 
+/// Whether the functions above have printed anything.
+[[nodiscard]] bool hasFigures();
+
 /// All that the functions above have printed, as JSON: `{"bench":"crowd","holds":true,"figures":{...},"bounds":{...}}`.
 /// Throws std::runtime_error if the file cannot be written.
 void writeResults(const std::string& path, const std::string& bench, bool holds);

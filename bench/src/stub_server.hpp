@@ -1,4 +1,4 @@
-// A DynamoDB that accepts everything, as a process of its own. So the bench measures only what the client costs.
+// A table of DynamoDB in memory, as a process of its own. So the bench measures only what the client costs.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,9 @@
 
 namespace tenure::bench {
 
-/// Answers each call after `delay`: an empty item, an empty success, an ACTIVE table. Answers `GET /count` with the
-/// number of UpdateItem calls, and `GET /first` with the bytes of the first one. It ends with the object.
+/// Answers each call after `delay`, as tests/aws/fake_table.hpp does; a copy of the first UpdateItem call as that one
+/// was; `GET /count` with the number of UpdateItem calls, `GET /first` with the bytes of the first one, and everything
+/// else with an empty object. It ends with the object.
 class StubServer {
  public:
   explicit StubServer(std::chrono::milliseconds delay);

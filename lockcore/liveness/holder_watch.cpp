@@ -7,18 +7,15 @@
 #include <unistd.h>
 #include <utility>
 
+#include <tenure/lockcore/clock.hpp>
+
 #include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::liveness {
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
-
-/// The kernel sends the close event a moment before it drops the lock, and on a busy machine the dying process may lose
-/// the processor in between. So after an event the lock is tried at growing intervals, for 0.2 s in all.
-constexpr int maxRetries = 13;
-constexpr microseconds retryDelay(int retry) { return microseconds{25} * (1 << retry); }
+using std::chrono::nanoseconds;
 
 /// Without a watch (limits of inotify) the lock is tried at this interval: a system call each time.
 constexpr milliseconds pollDelay{50};
@@ -46,6 +43,7 @@ void HolderWatch::begin(WatchLoop& loop) {
     return;
   }
   hasWatch_ = loop.arm(*this, file_);
+  newsAt_ = readClock().boottime;
   if (!hasWatch_) {
     loop.warnOnce(place_.store + ": inotify cannot watch " + file_ + ": " + errnoText(errno) +
                   " (see fs.inotify.max_user_watches); it is looked at every " + std::to_string(pollDelay.count()) +
@@ -60,7 +58,7 @@ void HolderWatch::changed(WatchLoop& loop, bool lost) {
     begin(loop);  // deleted, moved, or events were dropped: start from the beginning
     return;
   }
-  retries_ = 0;
+  newsAt_ = readClock().boottime;
   look(loop);
 }
 
@@ -70,11 +68,8 @@ void HolderWatch::timeOver(WatchLoop& loop) {
 
 void HolderWatch::look(WatchLoop& loop) {
   if (probeLivenessFile(fd_) == LockState::held) {
-    if (!hasWatch_) {
-      loop.wakeAfter(*this, pollDelay);
-    } else if (retries_ < maxRetries) {
-      loop.wakeAfter(*this, retryDelay(retries_++));
-    }
+    const auto pause = hasWatch_ ? pauseAfter(readClock().boottime - newsAt_) : std::optional<nanoseconds>{pollDelay};
+    if (pause) loop.wakeAfter(*this, *pause);
     return;
   }
   // A store that ends in an orderly way removes the name of its liveness file before it unlocks the file, because its

@@ -10,12 +10,12 @@ using json::object;
 
 std::string textOf(const json::value& value) { return std::string{value.as_string()}; }
 
-net::HttpResponse good(const object& body) { return reply(200, json::serialize(body)); }
+net::HttpResponse good(const object& body) { return {200, {}, json::serialize(body)}; }
 
 net::HttpResponse refused(const std::string& name, object rest = {}) {
   rest["__type"] = "com.amazonaws.dynamodb.v20120810#" + name;
   rest["message"] = name;
-  return reply(400, json::serialize(rest));
+  return {400, {}, json::serialize(rest)};
 }
 
 std::string expressionOf(const object& update, const char* member) {
@@ -71,15 +71,17 @@ bool holds(const object& update, const std::string& term, const object* item) {
   return is != nullptr && *is == valueOf(update, term.substr(equals + 1));
 }
 
-void set(const object& update, const std::string& part, object& item) {
+/// Returns the attribute's name.
+std::string set(const object& update, const std::string& part, object& item) {
   const std::size_t equals = part.find('=');
-  const std::string name = nameOf(update, part.substr(0, equals));
+  std::string name = nameOf(update, part.substr(0, equals));
   std::string value = part.substr(equals + 1);
   if (value.starts_with("if_not_exists")) {
-    if (item.contains(name)) return;
+    if (item.contains(name)) return name;
     value = parts(inside(value)).at(1);
   }
   item[name] = valueOf(update, value);
+  return name;
 }
 
 const object description{{"Table",
@@ -109,13 +111,15 @@ FakeTable::Item FakeTable::apply(const object& update) {
   const std::string text = expressionOf(update, "UpdateExpression");
   Item& item = items_[textOf(update.at("Key").at("key").at("S"))];
   item["key"] = update.at("Key").at("key");
+  Item updated;
   const std::size_t remove = text.find("REMOVE ");
   for (const std::string& part : parts(text.substr(4, remove == std::string::npos ? remove : remove - 4))) {
-    set(update, part, item);
+    const std::string name = set(update, part, item);
+    updated[name] = item.at(name);
   }
-  if (remove == std::string::npos) return item;
+  if (remove == std::string::npos) return updated;
   for (const std::string& alias : parts(text.substr(remove + 7))) item.erase(nameOf(update, alias));
-  return item;
+  return updated;
 }
 
 net::HttpResponse FakeTable::update(const object& body) {
@@ -134,7 +138,7 @@ net::HttpResponse FakeTable::transact(const object& body) {
     all = all && allowed;
   }
   if (!all) return refused("TransactionCanceledException", {{"CancellationReasons", reasons}});
-  for (const json::value& entry : body.at("TransactItems").as_array()) (void)apply(entry.at("Update").as_object());
+  for (const json::value& entry : body.at("TransactItems").as_array()) apply(entry.at("Update").as_object());
   return good({});
 }
 
@@ -146,11 +150,10 @@ net::HttpResponse FakeTable::readPair(const object& body) {
   return good({{"Responses", {{"locks", found}}}, {"UnprocessedKeys", object{}}});
 }
 
-net::HttpResponse FakeTable::answer(const net::HttpRequest& request) {
+net::HttpResponse FakeTable::answer(std::string_view target, std::string_view text) {
   const std::lock_guard lock{mutex_};
-  const std::string target = headerOf(request, "X-Amz-Target");
-  const std::string operation = target.substr(target.find('.') + 1);
-  const object body = json::parse(request.body).as_object();
+  const std::string_view operation = target.substr(target.find('.') + 1);
+  const object body = json::parse(json::string_view{text.data(), text.size()}).as_object();
   if (operation == "DescribeTable") return good(description);
   if (operation == "DescribeTimeToLive") return good({{"TimeToLiveDescription", {{"TimeToLiveStatus", "DISABLED"}}}});
   if (operation == "BatchGetItem") return readPair(body);

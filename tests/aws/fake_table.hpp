@@ -4,25 +4,27 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include <boost/json.hpp>
 
-#include "http_endpoint.hpp"
+#include "lockcore/net/http_client.hpp"
 
 namespace tenure::aws::test {
 
 /// Understands the operations and expressions that the store sends, and nothing more. Thread-safe.
 class FakeTable {
  public:
-  /// Dispatches `request` by its X-Amz-Target. An operation that is not known here is a ValidationException.
-  [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request);
+  /// `target` is that of the header X-Amz-Target. An operation that is not known here is a ValidationException.
+  [[nodiscard]] net::HttpResponse answer(std::string_view target, std::string_view body);
 
  private:
   using Item = boost::json::object;
 
   [[nodiscard]] Item* find(const boost::json::object& keyed);
   [[nodiscard]] bool allows(const boost::json::object& update, const Item* item) const;
-  [[nodiscard]] Item apply(const boost::json::object& update);
+  /// Returns what UPDATED_NEW tells: the attributes that the update sets.
+  Item apply(const boost::json::object& update);
   [[nodiscard]] net::HttpResponse update(const boost::json::object& body);
   [[nodiscard]] net::HttpResponse transact(const boost::json::object& body);
   [[nodiscard]] net::HttpResponse readPair(const boost::json::object& body);

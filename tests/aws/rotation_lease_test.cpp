@@ -38,7 +38,7 @@ class RotationLeaseTest : public ClientTest {
   net::HttpOutcome serve(const net::HttpRequest& request) {
     net::HttpOutcome checked = dynamo_.answer(request);
     if (checked->status != 200) return checked;
-    return table_.answer(request);
+    return table_.answer(headerOf(request, "X-Amz-Target"), request.body);
   }
 
   std::shared_ptr<LeaseStore> makeStore() {

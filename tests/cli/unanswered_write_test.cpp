@@ -26,7 +26,7 @@ class HangingTable {
  private:
   [[nodiscard]] net::HttpOutcome serve(const net::HttpRequest& request) {
     const std::string target = aws::test::headerOf(request, "X-Amz-Target");
-    if (answers_(target.substr(target.find('.') + 1))) return table_.answer(request);
+    if (answers_(target.substr(target.find('.') + 1))) return table_.answer(target, request.body);
     hung_.wait();
     return aws::test::lost();
   }

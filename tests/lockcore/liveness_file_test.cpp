@@ -1,9 +1,14 @@
 // Liveness files and the wait for their locks, without a store.
 #include "lockcore/liveness/liveness_file.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <fcntl.h>
+#include <filesystem>
 #include <future>
 #include <string>
+#include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <vector>
 
@@ -95,6 +100,74 @@ TEST_F(LivenessFileFile, whatIsOfAnotherBootOrNoIdCanProveNothing) {
   EXPECT_FALSE(HolderWatch::isPossible(record));
   record.livenessFile.reset();
   EXPECT_FALSE(HolderWatch::isPossible(record));
+}
+
+TEST(HolderWatchPause, aTryComesLateByAtMostAQuarterOfWhatTheKernelTook) {
+  using std::chrono::microseconds;
+  using std::chrono::nanoseconds;
+  constexpr nanoseconds step = microseconds{25};
+  std::vector<nanoseconds> tries{nanoseconds{0}};
+  for (auto pause = HolderWatch::pauseAfter(tries.back()); pause; pause = HolderWatch::pauseAfter(tries.back())) {
+    tries.push_back(tries.back() + *pause);
+    ASSERT_LT(tries.size(), 45U);
+  }
+  EXPECT_GE(tries.back(), milliseconds{200});
+  // The lock may be dropped right after any try.
+  for (std::size_t i = 1; i < tries.size(); ++i) {
+    EXPECT_LE(tries[i] - tries[i - 1], std::max(step, tries[i - 1] / 4)) << tries[i].count();
+  }
+}
+
+TEST(HolderWatchPause, aTryThatWasLateItselfIsFollowedByOneThatFitsTheTimeThatPassed) {
+  EXPECT_EQ(HolderWatch::pauseAfter(milliseconds{8}), milliseconds{2});
+  EXPECT_EQ(HolderWatch::pauseAfter(std::chrono::hours{1}), std::nullopt) << "of a machine that slept";
+}
+
+/// The numbers of this process's inotify instances.
+std::vector<int> inotifyDescriptors() {
+  std::vector<int> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry.path(), gone).string().find("inotify") == std::string::npos) continue;
+    numbers.push_back(std::stoi(entry.path().filename().string()));
+  }
+  return numbers;
+}
+
+TEST_F(LivenessFileFile, theKernelLetsGoOfTheFileOfADeadProcessBeforeAnyInotifyInstance) {
+  const int ended = test::inChild([this] {
+    OwnLivenessFile own{place_};
+    const LivenessFile living = own.get().value();
+    WatchThread thread{Logger{}};
+    std::promise<void> never;
+    const auto watch = follow(thread, living, never);
+    const UniqueFd ofTheHost{inotify_init1(IN_CLOEXEC)};
+    const std::vector<int> instances = inotifyDescriptors();
+    const bool isHighest =
+        std::all_of(instances.begin(), instances.end(), [&](int number) { return number < own.descriptor(); });
+    const bool closesInPrograms = (fcntl(own.descriptor(), F_GETFD) & FD_CLOEXEC) != 0;
+    thread.stop();
+    return instances.size() == 2 && isHighest && closesInPrograms ? 0 : 1;
+  });
+  EXPECT_EQ(ended, 0);
+}
+
+TEST_F(LivenessFileFile, itIsMadeAtAnyLimitOfDescriptors) {
+  for (const rlim_t limit : {16U, 201U, 1'000U, 1'001U}) {
+    const int ended = test::inChild([&] {
+      const rlimit few{limit, limit};
+      if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 2;
+      OwnLivenessFile first{place_};
+      OwnLivenessFile second{place_};
+      for (OwnLivenessFile* own : {&first, &second}) {
+        if (own->get().has_error()) return 1;
+        const std::string file = livenessFilePath(beacons_, own->id());
+        if (probeLivenessFile(openLivenessFileToLook(file)) != LockState::held) return 3;
+      }
+      return 0;
+    });
+    EXPECT_EQ(ended, 0) << limit;
+  }
 }
 
 TEST_F(LivenessFileFile, onlyTheDeadToWhomNoRecordRefersAreRemoved) {
