@@ -65,11 +65,12 @@ TEST_F(GuardSignalsTest, StoppedJobIsWokenToActOnItsSigterm) {
 }
 
 TEST_F(GuardSignalsTest, GuardThatIsContinuedAfterTheDeadlineKillsAndWakesNothing) {
-  const long long deadline = monotonicNow() + 300'000'000LL;
-  supervisor_.publish(milliseconds{300}, milliseconds{300});
+  supervisor_.publish(aMinute, aMinute);
   supervisor_.channel.beginJob(aMinute);
   cli::Job job = tidyJob();
   stopWhole(job);
+  const long long deadline = monotonicNow() + 300'000'000LL;
+  supervisor_.publish(milliseconds{300}, milliseconds{300});
   supervisor_.sendWatch(job, identity_);
   supervisor_.startGuard();
   supervisor_.freezeGuard();

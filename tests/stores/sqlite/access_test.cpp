@@ -1,19 +1,24 @@
 // Who may open the files of the store.
 #include "lockcore/stores/sqlite/src/access.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <grp.h>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "actor.hpp"
+#include "lockcore/stores/sqlite/src/filesystem_checks.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -47,11 +52,18 @@ class SqliteAccess : public testing::Test {
     calls.apply(acquire(key_, "a"));
     const auto watch = calls.raw().watch(key_, [] {});
     static_cast<void>(calls.raw().deathNotice()->livenessFile());
-    ASSERT_TRUE(eventually([&] { return filesIn(sidecarOf(path_)).size() >= 3; }));
+    ASSERT_TRUE(eventually([&] { return filesIn(sidecarOf(path_)).size() >= 3 && allHaveTheirModes(); }));
     for (const std::string& name : filesIn(directory_.path().string())) modes_[name] = modeOf(directory_.file(name));
     for (const std::string& name : filesIn(sidecarOf(path_))) {
       modes_["." + name.substr(0, 4)] = modeOf(sidecarOf(path_) + '/' + name);
     }
+  }
+
+  /// The umask may take the owner's right to write from a file for a moment, until its mode is set.
+  bool allHaveTheirModes() const {
+    const auto names = filesIn(sidecarOf(path_));
+    return std::all_of(names.begin(), names.end(),
+                       [&](const auto& name) { return (modeOf(sidecarOf(path_) + '/' + name) & 0200U) != 0; });
   }
 
   test::TempDir directory_;
@@ -141,7 +153,49 @@ TEST_F(SqliteAccess, aGroupThatIsNotThereIsAnErrorAndMakesNoFile) {
                              std::make_shared<contract::CallLedger>()};
   const StoreError error = errorOf(calls.startWrite(acquire(key_, "a"), patience)->get());
   EXPECT_TRUE(contains(error.message, "there is no group no-such-group")) << error.message;
+  const FileAccess look = sqlite_store::lookAtAccess({.path = path_, .mode = 0660, .group = "no-such-group"});
+  ASSERT_TRUE(look.obstacle);
+  EXPECT_EQ(look.obstacle->message, error.message);
   EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+/// In a process of its own, which may give up root. `prepare` runs before that.
+void expectLookAndStoreAgree(const std::string& path, bool may, const std::function<void()>& prepare) {
+  const pid_t child = fork();
+  if (child == 0) {
+    prepare();
+    if (setresuid(nobody, nobody, nobody) != 0) _exit(9);
+    const SqliteStoreOptions options{.path = path, .mode = 0660, .group = "daemon"};
+    const bool told = !sqlite_store::lookAtAccess(options).obstacle;
+    const bool leftNone = !std::filesystem::exists(path);
+    const auto files = sqlite_store::checkFiles("it", path);
+    const bool made = !sqlite_store::makeDatabaseFile("it", files->files, options);
+    _exit((told == may ? 0 : 1) | (leftNone ? 0 : 2) | (made == may ? 0 : 4));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "bits: 1 the look, 2 it made a file, 4 the store";
+  std::filesystem::remove(path);
+}
+
+TEST_F(SqliteAccess, aLookSaysBeforeTheFirstStartWhetherThisUserMayGiveTheDatabaseToItsGroup) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";  // lint-allow(skipped-test): says so
+  const std::string directory = directory_.path().string();
+  const gid_t group = getgrnam("daemon")->gr_gid;
+  ASSERT_EQ(chown(directory.c_str(), nobody, nobody), 0);
+  const auto become = [](std::vector<gid_t> more, gid_t own) {
+    return [more, own] {
+      if (setgroups(more.size(), more.data()) != 0 || setresgid(own, own, own) != 0) _exit(8);
+    };
+  };
+  expectLookAndStoreAgree(path_, false, become({}, nobody));
+  expectLookAndStoreAgree(path_, false, become({nobody}, nobody));
+  expectLookAndStoreAgree(path_, true, become({nobody, group}, nobody));
+  expectLookAndStoreAgree(path_, true, become({}, group));
+  ASSERT_EQ(chown(directory.c_str(), nobody, group), 0);
+  expectLookAndStoreAgree(path_, false, become({}, nobody));
+  ASSERT_EQ(chmod(directory.c_str(), 02770), 0);  // new files get the group of such a directory
+  expectLookAndStoreAgree(path_, true, become({}, nobody));
 }
 
 TEST_F(SqliteAccess, aModeThatLetsEverybodyInIsRefused) {

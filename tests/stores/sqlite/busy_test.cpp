@@ -1,6 +1,7 @@
 // What happens while another process holds the write lock.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
@@ -10,7 +11,9 @@
 #include <string>
 #include <sys/file.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -235,6 +238,32 @@ TEST_F(SqliteBusy, theSearchForAProcessTakesOnlyTheTimeThatItIsGiven) {
   EXPECT_TRUE(contains(holder.text(files), reader.name() + " (")) << holder.text(files);
   holder.search(files, std::chrono::nanoseconds{0});  // it is known now
   EXPECT_TRUE(contains(holder.text(files), reader.name() + " (")) << holder.text(files);
+}
+
+/// ThreadSanitizer reported the search as a race with each thread of the program that opened or closed a file.
+TEST_F(SqliteBusy, theSearchForAProcessUsesNoDescriptorOfAnotherThread) {
+  std::vector<UniqueFd> low;  // numbers that the search comes to before SQLite's
+  for (int i = 0; i < 8; ++i) low.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Store store{path_};
+  store->ensureSchema();
+  Shell shell{path_};
+  shell.run("SELECT * FROM tenure_lease");
+  const std::string directory = directory_.path().string();
+  const sqlite_store::StoreFiles files{directory, path_, path_ + "-wal", path_ + "-shm", sidecarOf(path_)};
+  const ReadLock reader{files.shm, 120, F_SETLK};
+  ASSERT_TRUE(reader.isHeld());
+  low.clear();
+  std::atomic<int> opened{0};
+  std::jthread others{[&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); ++opened) {
+      const UniqueFd one{open("/dev/null", O_RDONLY | O_CLOEXEC)}, two{open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    }
+  }};
+  ASSERT_TRUE(eventually([&] { return opened > 0; }));
+  const sqlite_store::WriteLockHolder holder;
+  for (const int before = opened; opened < before + 2000;) {
+    EXPECT_TRUE(contains(holder.text(files), reader.name() + " (")) << holder.text(files);
+  }
 }
 
 TEST_F(SqliteBusy, aLockForMakingTheDatabaseIsNamedByItsProcess) {

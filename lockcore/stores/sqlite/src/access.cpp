@@ -1,5 +1,6 @@
 #include "access.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "filesystem_checks.hpp"
 #include "lockcore/runtime/system_error.hpp"
@@ -44,6 +46,39 @@ mode_t excess(const struct stat& file, const struct stat& directory, mode_t want
   return more;
 }
 
+/// Of a new database.
+StoreResult<FileRights> rightsOfNew(const std::string& store, const SqliteStoreOptions& options) {
+  FileRights rights{.mode = options.mode};
+  if (options.group.empty()) return rights;
+  rights.group = groupNamed(options.group);
+  if (rights.group) return rights;
+  return StoreError{ErrorClass::misconfigured,
+                    store + ": there is no group " + options.group + " on this machine; give another one, or make it"};
+}
+
+StoreError groupRefused(const std::string& store, const std::string& group) {
+  return {ErrorClass::misconfigured,
+          store + ": this user may not give the database to group " + group +
+              ", because it is no member of it; add the user to the group, or give another one"};
+}
+
+bool isMember(gid_t group) {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
+  groups.resize(static_cast<std::size_t>(std::max(getgroups(static_cast<int>(groups.size()), groups.data()), 0)));
+  return getegid() == group || std::find(groups.begin(), groups.end(), group) != groups.end();
+}
+
+/// Why this user could not make the database. The kernel's own rule for fchown(2), because a look makes no file.
+std::optional<StoreError> obstacleOfNew(const std::string& store, const StoreFiles& files,
+                                        const SqliteStoreOptions& options) {
+  const StoreResult<FileRights> rights = rightsOfNew(store, options);
+  if (rights.has_error()) return rights.error();
+  if (!rights->group || geteuid() == 0 || isMember(*rights->group)) return std::nullopt;
+  const auto directory = look(files.directory);
+  const bool inherited = directory && (directory->st_mode & S_ISGID) != 0 && directory->st_gid == *rights->group;
+  return inherited ? std::nullopt : std::optional{groupRefused(store, options.group)};
+}
+
 }  // namespace
 
 std::string ownerText(const std::string& path) {
@@ -54,15 +89,6 @@ std::string ownerText(const std::string& path) {
   passwd* user = nullptr;
   const bool known = getpwuid_r(found->st_uid, &entry, buffer.data(), buffer.size(), &user) == 0 && user != nullptr;
   return "user " + std::to_string(found->st_uid) + (known ? std::string{" ("} + user->pw_name + ')' : "");
-}
-
-StoreResult<FileRights> rightsOfNew(const std::string& store, const SqliteStoreOptions& options) {
-  FileRights rights{.mode = options.mode};
-  if (options.group.empty()) return rights;
-  rights.group = groupNamed(options.group);
-  if (rights.group) return rights;
-  return StoreError{ErrorClass::misconfigured,
-                    store + ": there is no group " + options.group + " on this machine; give another one, or make it"};
 }
 
 FileRights rightsBeside(const std::string& database, const SqliteStoreOptions& options) {
@@ -81,9 +107,7 @@ std::optional<StoreError> makeDatabaseFile(const std::string& store, const Store
   if (fault == 0 || fault == EEXIST) return std::nullopt;
   if (fault == EPERM && rights->group) {
     unlink(files.database.c_str());
-    return StoreError{ErrorClass::misconfigured,
-                      store + ": this user may not give the database to group " + options.group +
-                          ", because it is no member of it; add the user to the group, or give another one"};
+    return groupRefused(store, options.group);
   }
   return systemError(store, "making " + files.database, fault);
 }
@@ -145,6 +169,7 @@ FileAccess lookAtAccess(const SqliteStoreOptions& options) {
     if (checked.has_error()) return report;
   }
   const StoreFiles& files = checked->files;
+  if (!checked->exists && !report.obstacle) report.obstacle = obstacleOfNew(store, files, options);
   report.wide = wideAccess(files, options);
   const std::string closed = unreadableLivenessFile(files);
   if (closed.empty()) return report;

@@ -15,9 +15,6 @@
 
 namespace tenure::sqlite_store {
 
-/// Of a new database. An error: there is no such group here.
-[[nodiscard]] StoreResult<FileRights> rightsOfNew(const std::string& store, const SqliteStoreOptions& options);
-
 /// Of new files beside the database: those of the database, as SQLite gives them to its log. So what root makes (sudo
 /// tenure pause) locks no candidate out. Without a database those of a new one.
 [[nodiscard]] FileRights rightsBeside(const std::string& database, const SqliteStoreOptions& options);

@@ -19,14 +19,20 @@
 namespace tenure::sqlite_store {
 namespace {
 
+/// By its path, because most descriptors belong to other threads, which may just close them and open other files.
+bool isDescriptorOf(int fd, const FileIdentity& file) {
+  struct stat found {};
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  return stat(path.c_str(), &found) == 0 && FileIdentity{found.st_dev, found.st_ino} == file;
+}
+
 /// SQLite's own descriptor of a file. We may not open one of our own: closing it would drop all locks that this process
 /// has on the file (POSIX locks).
 std::optional<int> descriptorOf(const FileIdentity& file) {
   for (const std::string& name : namesIn("/proc/self/fd")) {
     int fd = -1;
     if (std::from_chars(name.data(), name.data() + name.size(), fd).ec != std::errc{}) continue;
-    struct stat found {};
-    if (fstat(fd, &found) == 0 && FileIdentity{found.st_dev, found.st_ino} == file) return fd;
+    if (isDescriptorOf(fd, file)) return fd;
   }
   return std::nullopt;
 }
@@ -41,7 +47,8 @@ pid_t ownerOfLock(const std::string& path, short type, off_t start, off_t length
   query.l_whence = SEEK_SET;
   query.l_start = start;
   query.l_len = length;
-  return fcntl(*fd, F_GETLK, &query) == 0 && query.l_type != F_UNLCK ? query.l_pid : 0;
+  if (fcntl(*fd, F_GETLK, &query) != 0 || query.l_type == F_UNLCK) return 0;
+  return isDescriptorOf(*fd, *file) ? query.l_pid : 0;  // it may be another connection's, and closed meanwhile
 }
 
 /// "1: OFDLCK ADVISORY  READ -1 fe:01:131 120 120", as /proc/locks and fdinfo write it; major and minor number in hex,
