@@ -52,8 +52,7 @@ JobCgroup newCgroup() {
                                  const ReaperTask& task, pid_t parent) {
   becomeReaper(parent);
   const pid_t self = getpid();
-  pid_t leader = task.cgroup->forkInto();
-  if (leader < 0) leader = fork();
+  const pid_t leader = task.cgroup->forkInto();
   if (leader == 0) becomeJob(image, spec, signals, barrier, self);
   if (leader > 0) setpgid(leader, leader);  // the job does it too: whichever is first, the group exists from then on
   if (leader > 0) reap(task, leader);

@@ -65,6 +65,13 @@ fs::path pathOf(int directory) {
   return fs::read_symlink("/proc/self/fd/" + std::to_string(directory), fault);
 }
 
+/// Zero, or why not (an errno).
+int put(int directory, const char* name, char word) noexcept {
+  const int flags = O_WRONLY | O_CLOEXEC;  // lint-allow(standard-streams): a reaper has closed them, others have them
+  const UniqueFd file{openat(directory, name, flags)};
+  return file && write(file.get(), &word, 1) == 1 ? 0 : errno;
+}
+
 /// The job may have made further ones below its own. The kernel refuses each that is in use.
 void removeTree(const fs::path& path) {
   std::error_code fault;
@@ -113,20 +120,23 @@ JobCgroup JobCgroup::make(std::string& whyNot) {
   return {};
 }
 
-/// The child executes a program or ends. glibc's own fork would do no more for it than to set locks free.
+/// The child executes a program or ends. glibc's own fork would do no more for it than to set locks free. The other way
+/// is not the first, because the kernel holds up all forks of the machine while a process changes its cgroup.
 pid_t JobCgroup::forkInto() const noexcept {
   clone_args wanted{};
   wanted.flags = CLONE_INTO_CGROUP;
   wanted.exit_signal = SIGCHLD;
   wanted.cgroup = static_cast<unsigned>(directory_.get());  // -1 is refused
-  return static_cast<pid_t>(syscall(SYS_clone3, &wanted, sizeof wanted));
+  const long cloned = syscall(SYS_clone3, &wanted, sizeof wanted);
+  if (cloned >= 0) return static_cast<pid_t>(cloned);
+  const pid_t forked = fork();
+  if (forked == 0) static_cast<void>(enter());
+  return forked;
 }
 
-void JobCgroup::kill() const noexcept {
-  const int flags = O_WRONLY | O_CLOEXEC;  // lint-allow(standard-streams): a reaper has closed them, others have them
-  const UniqueFd file{openat(directory_.get(), "cgroup.kill", flags)};
-  [[maybe_unused]] const ssize_t written = write(file.get(), "1", 1);
-}
+int JobCgroup::enter() const noexcept { return put(directory_.get(), "cgroup.procs", '0'); }
+
+void JobCgroup::kill() const noexcept { static_cast<void>(put(directory_.get(), "cgroup.kill", '1')); }
 
 bool JobCgroup::isPopulated() const noexcept {
   const UniqueFd file{openat(directory_.get(), "cgroup.events", O_RDONLY | O_CLOEXEC)};
@@ -140,10 +150,12 @@ std::string whyNoJobCgroup() {
   const JobCgroup cgroup = JobCgroup::make(whyNot);
   if (cgroup.descriptor() < 0) return whyNot;
   const pid_t child = cgroup.forkInto();
-  if (child == 0) _exit(0);
-  if (child < 0) return "clone3(2) into it: " + errorText();
-  waitpid(child, nullptr, 0);
-  return {};
+  if (child == 0) _exit(cgroup.enter());  // again, for the cause
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return "no process can be started: " + errorText();
+  if (status == 0) return {};
+  errno = WEXITSTATUS(status);
+  return "no process may enter it: " + errorText();
 }
 
 }  // namespace tenure::cli

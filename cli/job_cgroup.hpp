@@ -38,8 +38,10 @@ class JobCgroup {
 
   // Async-signal-safe from here on.
 
-  /// fork(2) with the child in the cgroup. -1 (errno): the kernel or a filter refuses that, or there is none.
+  /// fork(2) with the child in the cgroup, if there is one and the kernel lets the child in.
   [[nodiscard]] pid_t forkInto() const noexcept;
+  /// Moves this process there. Zero, or why not (an errno).
+  [[nodiscard]] int enter() const noexcept;
   /// SIGKILL to all of it, also to what is just being forked. It may wait for the kernel's lock on all cgroups. The
   /// kernel (6.18) loses the signal to a process whose first thread has ended.
   void kill() const noexcept;

@@ -84,6 +84,11 @@ void hurryUp() noexcept {
   setpriority(PRIO_PROCESS, 0, -20);
 }
 
+void leaveRealTime() noexcept {
+  const sched_param none{};
+  sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
+}
+
 bool signalProcess(int pidfd, int signal) noexcept { return sendByPidfd(pidfd, signal, 0) == 0; }
 
 bool hasEnded(int pidfd) noexcept {

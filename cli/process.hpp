@@ -35,6 +35,8 @@ void closeAllFrom(int first, std::span<int> kept) noexcept;
 /// Asks for what this process needs on a busy machine: a real-time class, or else the highest priority. These are only
 /// requests, because they need a privilege or a limit. Its children do not inherit the class.
 void hurryUp() noexcept;
+/// Gives the class back until hurryUp.
+void leaveRealTime() noexcept;
 
 /// False: the process has been reaped, or may not be signalled.
 bool signalProcess(int pidfd, int signal) noexcept;

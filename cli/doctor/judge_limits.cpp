@@ -126,7 +126,8 @@ void judgeJobCgroup(const LimitFacts& limits, Report& report) {
   }
   report.ok("limits.job_cgroup",
             fmt::format("A job gets no cgroup ({}); its processes are ended one by one.", limits.whyNoJobCgroup),
-            "Delegate=pids in the unit, with /sys/fs/cgroup writable, gives it one.");
+            "Delegate=pids in a unit of the system, with /sys/fs/cgroup writable, gives one to the jobs of its main "
+            "process.");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 //   daemonizer KIND DIRECTORY [FIRST_MS]
 // The first process acts for FIRST_MS, and then ends with 0. What it leaves ignores SIGTERM. Kinds:
 //   act           nothing else acts
+//   threads       nothing else acts; a hundred threads wait
 //   double-fork   a daemon as daemon(3) makes it, two forks and a session
 //   chain         a daemon that starts its successor and ends, every 20 ms
 //   crowd         twenty daemons
@@ -68,6 +69,10 @@ void* actInThread(void* /*unused*/) {
   _exit(0);
 }
 
+void* waitInThread(void* /*unused*/) {
+  for (;;) pause();
+}
+
 void live(const std::string& kind) {
   std::signal(SIGTERM, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
@@ -109,6 +114,9 @@ void start(const std::string& kind) {
     live(kind);
     _exit(0);
   }
+  pthread_t thread{};
+  for (int i = 0; kind == "threads" && i < 100; ++i) pthread_create(&thread, nullptr, waitInThread, nullptr);
+  if (kind == "threads") return;
   for (int i = 0; i < (kind == "crowd" ? 20 : 1); ++i) {
     if (fork() != 0) continue;
     if (kind == "namespace" || becomeDaemon()) live(kind);
