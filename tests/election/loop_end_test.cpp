@@ -18,6 +18,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
@@ -239,24 +240,35 @@ TEST_F(LoopEnd, insideACallbackThatRunsOnIt) {
 
 /// Its executor is asked for nothing once its loop may be gone. Without one, its work runs on threads of the library.
 TEST_F(LoopEnd, aSchedulerOfJobsInsideItsOwnWork) {
-  for (const bool worksOnLoop : {true, false}) {
+  asio::thread_pool threads{4};  // onRevoked waits for the run, so it must not be on the loop itself
+  for (const bool hasExecutor : {true, false}) {
     if (!io_) makeLoop();
     Runtime runtime = onLoop();
     const auto ended = std::make_shared<std::atomic<bool>>(false), late = std::make_shared<std::atomic<bool>>(false);
-    if (worksOnLoop) {
-      runtime.executor = [io = io_.get(), ended, late](std::function<void()> task) {
-        ended->load() ? late->store(true) : asio::post(*io, std::move(task));
+    if (hasExecutor) {
+      runtime.executor = [&threads, ended, late](std::function<void()> task) {
+        ended->load() ? late->store(true) : asio::post(threads, std::move(task));
       };
     }
     std::optional<SingletonScheduler> jobs;
-    std::promise<void> left;
+    std::promise<void> left, over;
+    const std::shared_future<void> stopped = over.get_future().share();
     std::atomic<int> runs{0};
     ScheduledJob job{"job", Schedule::cron("* * * * *").value()};
     job.work = [&, kept = witness()](const JobRun&) {
       if (++runs > 1) return;
       store_->shut();
+      std::promise<void> stands, goesOn;
+      asio::post(*io_, [&] {
+        stands.set_value();
+        goesOn.get_future().wait();
+        io_->stop();  // it ends before it can learn of the stop
+      });
+      stands.get_future().wait();
       jobs.reset();
+      goesOn.set_value();
       left.set_value();
+      stopped.wait();
     };
     jobs.emplace(
         group(), std::vector{std::move(job)},
@@ -267,6 +279,7 @@ TEST_F(LoopEnd, aSchedulerOfJobsInsideItsOwnWork) {
     left.get_future().get();
     ended->store(true);
     endLoop();
+    over.set_value();
     store_->open();
     EXPECT_TRUE(eventually([&] { return ended_.expired(); })) << "it is kept by nothing once its loop is gone";
     EXPECT_FALSE(late->load());

@@ -59,6 +59,9 @@ class JobTerms {
     const std::lock_guard lock{mutex_};
     return jobs_;
   }
+  void abandon(const Patience& patience) {
+    if (const auto jobs = now()) jobs->abandon(patience);
+  }
   /// The calling thread is inside the work of a run.
   [[nodiscard]] bool isInsideWork() const {
     const auto jobs = now();
@@ -118,9 +121,15 @@ Runtime withScheduler(Runtime runtime) {
 class SingletonScheduler::Impl {
  public:
   Impl(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime)
-      : terms_{termsOf(group, std::move(jobs), std::move(options.wallClock), runtime)},
+      : timing_{group.timing()},
+        terms_{termsOf(group, std::move(jobs), std::move(options.wallClock), runtime)},
         elector_{ElectorImpl::make(std::move(group), listenerOf(terms_), std::move(runtime), partOf(terms_))} {}
 
+  void abandon() {
+    const Patience patience = patienceOfStop(timing_);
+    terms_->abandon(patience);
+    elector_->abandon(patience);
+  }
   [[nodiscard]] ElectorImpl& elector() { return *elector_; }
   [[nodiscard]] bool isHere() const noexcept { return elector_->isHere(); }
 
@@ -135,6 +144,7 @@ class SingletonScheduler::Impl {
   }
 
  private:
+  const LeaseTiming timing_;
   const std::shared_ptr<JobTerms> terms_;
   const std::shared_ptr<ElectorImpl> elector_;
 };
@@ -147,7 +157,7 @@ SingletonScheduler::SingletonScheduler(Group group, std::vector<ScheduledJob> jo
 
 SingletonScheduler::~SingletonScheduler() {
   if (!impl_) return;
-  impl_->isHere() ? impl_->elector().abandon() : leaveToParent(std::move(impl_));
+  impl_->isHere() ? impl_->abandon() : leaveToParent(std::move(impl_));
 }
 SingletonScheduler::SingletonScheduler(SingletonScheduler&&) noexcept = default;
 SingletonScheduler& SingletonScheduler::operator=(SingletonScheduler&& other) noexcept {
