@@ -54,7 +54,7 @@ TEST(LockErrorText, escapesWhatAStoreSays) {
     expectEscaped(LockResult<void>{LockError{LockErrc::held, refused.error().store->message}}, "its store's error");
     expectEscaped(client.peek({"k"}), "peek");
     LockTokens tokens{store};
-    expectEscaped(tokens.acquire({"k"}, {}), "LockTokens::acquire");
+    expectEscaped(tokens.acquire({"k"}, {.lease = 1s, .waitFor = 0ms}), "LockTokens::acquire");
     expectEscaped(tokens.resume({"k"}, steering), "LockTokens::resume");
   }
   LockClient client{store, {.lease = {.duration = 1s}}};
@@ -94,7 +94,7 @@ TEST(LockErrorText, escapesTheNamesOfHolders) {
   };
   expectPlain(client.tryAcquire({"k"}), "held");
   expectPlain(client.acquire({"k"}, {.waitFor = 50ms}), "timeout");
-  expectPlain(tokens.acquire({"k"}, {}), "held, of tokens");
+  expectPlain(tokens.acquire({"k"}, {.lease = 1s, .waitFor = 0ms}), "held, of tokens");
   expectPlain(tokens.renew(mine), "lost");
   expectPlain(tokens.resume({"k"}, steering), "not by");
   put(true, RecordVersion{"v1"}, "v2");
