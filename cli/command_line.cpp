@@ -7,7 +7,7 @@
 
 #include "config/src/words.hpp"
 #include "exit_codes.hpp"
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {

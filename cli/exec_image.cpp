@@ -3,11 +3,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <unistd.h>
 
 #include "environment.hpp"
 #include "exit_codes.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -51,10 +51,11 @@ std::vector<std::string> ExecImage::candidatesFor(const std::string& name) {
   if (name.find('/') != std::string::npos) return {name};
   const std::string path = environmentText("PATH");
   std::vector<std::string> out;
-  std::istringstream directories{path.empty() ? "/usr/local/bin:/usr/bin:/bin" : path};
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    if (directory.empty()) directory = ".";
-    out.push_back(directory.append("/").append(name));
+  std::string_view directories = path.empty() ? "/usr/local/bin:/usr/bin:/bin" : std::string_view{path};
+  while (!directories.empty()) {
+    const std::string directory{directories.substr(0, directories.find(':'))};
+    directories.remove_prefix(std::min(directory.size() + 1, directories.size()));
+    out.push_back((directory.empty() ? "." : directory) + '/' + name);
   }
   return out;
 }
@@ -114,7 +115,7 @@ CommandFault faultOfPath(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return {path + " is a directory, not a program", exitNotExecutable};
   if (!fs::exists(path, error)) {
-    return error ? CommandFault{path + " cannot be looked at: " + error.message(), exitNotExecutable}
+    return error ? CommandFault{path + " cannot be looked at: " + errnoText(error), exitNotExecutable}
                  : CommandFault{path + ": there is no such file", exitNotFound};
   }
   return {path + " is not executable; allow it with: chmod +x " + path, exitNotExecutable};

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <linux/sched.h>
-#include <sstream>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -16,14 +15,15 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "lockcore/port/ascii_text.hpp"
+#include "lockcore/runtime/system_error.hpp"
+
 namespace tenure::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::string_view namePrefix = "tenure-job.";
-
-std::string errorText() { return std::generic_category().message(errno); }
 
 UniqueFd openDirectory(const std::string& path) {
   return UniqueFd{open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -43,9 +43,8 @@ std::string mountPoint() {
   std::ifstream lines{"/proc/self/mountinfo"};
   for (std::string line; std::getline(lines, line);) {
     if (line.find(" - cgroup2 ") == std::string::npos) continue;
-    std::istringstream words{line};
-    std::string id, parent, device, root, point;
-    if (words >> id >> parent >> device >> root >> point && root == "/") return point;
+    const auto words = wordsOf(line);
+    if (words.size() > 4 && words[3] == "/") return std::string{words[4]};
   }
   return {};
 }
@@ -103,19 +102,19 @@ JobCgroup JobCgroup::make(std::string& whyNot) {
   whyNot = "no cgroup2 is mounted that has this process";
   if (own.empty() || mount.empty()) return {};
   const UniqueFd directory = openDirectory(parent);
-  whyNot = parent + (directory ? " is not delegated to it" : ": " + errorText());
+  whyNot = parent + (directory ? " is not delegated to it" : ": " + errnoText(errno));
   if (!directory || !isDelegated(directory.get(), own)) return {};
   removeLeftBehind(parent);
   for (int tries = 0; tries < 2; ++tries) {  // another start may take it for one that was left behind
     std::string path = parent + '/' + std::string{namePrefix} + "XXXXXX";
     if (mkdtemp(path.data()) == nullptr) {
-      whyNot = "none can be made in " + parent + ": " + errorText();
+      whyNot = "none can be made in " + parent + ": " + errnoText(errno);
       return {};
     }
     JobCgroup made{openDirectory(path)};
     const int fd = made.descriptor();
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 && faccessat(fd, "cgroup.kill", W_OK, 0) == 0) return made;
-    whyNot = path + "/cgroup.kill: " + errorText() + " (Linux 5.14 or later is needed)";
+    whyNot = path + "/cgroup.kill: " + errnoText(errno) + " (Linux 5.14 or later is needed)";
   }
   return {};
 }
@@ -152,10 +151,10 @@ std::string whyNoJobCgroup() {
   const pid_t child = cgroup.forkInto();
   if (child == 0) _exit(cgroup.enter());  // again, for the cause
   int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return "no process can be started: " + errorText();
+  if (child < 0 || waitpid(child, &status, 0) != child) return "no process can be started: " + errnoText(errno);
   if (status == 0) return {};
   errno = WEXITSTATUS(status);
-  return "no process may enter it: " + errorText();
+  return "no process may enter it: " + errnoText(errno);
 }
 
 }  // namespace tenure::cli

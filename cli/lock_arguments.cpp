@@ -189,7 +189,7 @@ std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> word
     std::reverse(words.begin(), words.end());  // CLI11 wants them in this order
     app_.parse(words);
   } catch (const CLI::Success& wish) {
-    std::ostringstream text;
+    std::ostringstream text;  // lint-allow(locale): CLI11 writes words
     app_.exit(wish, text, text);
     return say(text.str()) ? exitOk : exitFailed;
   } catch (const CLI::ParseError& fault) {

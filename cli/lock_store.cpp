@@ -1,7 +1,6 @@
 #include "lock_store.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -10,6 +9,7 @@
 #include "config/src/schema.hpp"
 #include "config/src/words.hpp"
 #include "environment.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {
@@ -64,12 +64,7 @@ std::string optionOf(const config::KeySpec& key) {
   return "--" + name;
 }
 
-std::string variableOf(const config::KeySpec& key) {
-  std::string name = config::nameIn(key.key.path);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
-  return "TENURE_LOCK_" + name;
-}
+std::string variableOf(const config::KeySpec& key) { return "TENURE_LOCK_" + uppered(config::nameIn(key.key.path)); }
 
 std::string shortUsage(const config::StoreType& store) {
   std::string text = "--store " + store.name;

@@ -13,6 +13,7 @@
 #include "environment.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/output_writer.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -72,8 +73,7 @@ bool say(const std::string& text, const std::function<bool()>& givesUp) {
   }
   if (error == EPIPE) std::raise(SIGPIPE);  // the writer's thread takes no signals
   if (error == 0) return true;
-  complain("cannot write the output: " +
-           (error == ETIMEDOUT ? "nobody reads it" : std::generic_category().message(error)));
+  complain("cannot write the output: " + (error == ETIMEDOUT ? "nobody reads it" : errnoText(error)));
   return false;
 }
 

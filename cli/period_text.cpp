@@ -1,10 +1,11 @@
 #include "period_text.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include <tenure/lockcore/clock.hpp>
+
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -17,9 +18,8 @@ using std::chrono::year_month_day;
 constexpr std::string_view shape = "dddd-dd-ddTdd:dd:ddZ";
 
 bool hasShape(std::string_view text) {
-  return std::equal(text.begin(), text.end(), shape.begin(), shape.end(), [](char c, char wanted) {
-    return wanted == 'd' ? std::isdigit(static_cast<unsigned char>(c)) != 0 : c == wanted;
-  });
+  return std::equal(text.begin(), text.end(), shape.begin(), shape.end(),
+                    [](char c, char wanted) { return wanted == 'd' ? isDigit(c) : c == wanted; });
 }
 
 unsigned numberAt(std::string_view text, std::size_t at, std::size_t digits) {

@@ -15,6 +15,7 @@
 
 #include "environment.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "wakeups.hpp"
 
 namespace tenure::cli {
@@ -133,7 +134,7 @@ void ServiceNotifier::flush(const Instant& now) {
   if (error == 0) return pending_.clear();
   if (std::exchange(failureTold_, true)) return;
   logger_.log(LogLevel::warn, "the service manager cannot be told how this service is (NOTIFY_SOCKET=" + address_ +
-                                  "): " + std::generic_category().message(error) + "; tries again each second");
+                                  "): " + errnoText(error) + "; tries again each second");
 }
 
 void ServiceNotifier::beat(const Instant& now) {

@@ -1,10 +1,10 @@
 #include "store_help.hpp"
 
-#include <sstream>
 #include <string_view>
 
 #include "config/src/store_types.hpp"
 #include "help_texts.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -13,10 +13,9 @@ namespace {
 std::string paragraph(const std::string& words) {
   constexpr std::size_t width = 79;
   const std::string margin(19, ' ');
-  std::istringstream in{words};
   std::string out;
   std::string line = margin;
-  for (std::string word; in >> word;) {
+  for (const std::string_view word : wordsOf(words)) {
     if (line.size() + 1 + word.size() > width) {
       out += line + "\n";
       line = margin;

@@ -9,6 +9,7 @@
 
 #include "config/src/duration.hpp"
 #include "exec_image.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "output.hpp"
 #include "supervisor.hpp"
 
@@ -111,7 +112,7 @@ void Supervisor::endJob() {
 void Supervisor::judgeEnd(const ExitStatus& status, bool byItself) {
   if (const int error = job_->execError(); error != 0) {
     const auto fault = faultOfCommand(options_.command.front());
-    complain(fault ? fault->message : options_.command.front() + ": " + std::generic_category().message(error));
+    complain(fault ? fault->message : options_.command.front() + ": " + errnoText(error));
     return leave(error == ENOENT ? exitNotFound : exitNotExecutable);
   }
   if (terminates_ && !byItself && !channel_.term().validAt(readClock())) {

@@ -88,6 +88,13 @@ CLOCK_READ = re.compile(
 RAW_NEW = re.compile(r"\bnew\b(?!\s*\()|(?<!=)(?<!= )\bdelete\b(?!\s*[;,]\s*(?://|$))|\b(?:malloc|calloc|realloc)\s*\(")
 SLEEP = re.compile(r"\bsleep_(?:for|until)\s*\(|\bu?sleep\s*\(|\bnanosleep\s*\(")
 ONE_THREAD_ONLY = re.compile(r"(?<![\w.>])(?:std::|::)?(?:strerror|localtime|gmtime|asctime|ctime|strtok|s?rand)\s*\(")
+# What reads or writes by the locale that the host has set: std::locale::global, setlocale().
+OF_LOCALE = re.compile(
+    r"\b[io]?stringstream\b|\bstd::(?:regex|put_time|get_time|put_money|get_money|locale)\b|\blexical_cast\b"
+    r"|stream\s*[{(].*[)}]\s*>>|(?<![\w.>])(?:std::|::)?(?:strto(?:d|f|ld)|ato[fil]|sto(?:d|f|ld)|strftime|strptime|setlocale"
+    r"|is(?:alpha|alnum|digit|xdigit|space|blank|upper|lower|punct|print|graph|cntrl)|to(?:upper|lower)|strn?casecmp"
+    r"|strcoll|strxfrm|gai_strerror|strerror_r|mbstowcs|wcstombs|isw\w+)\s*\(|_category\(\)\}?\.message\s*\(")
+FORMAT_OF_LOCALE = re.compile(r"\{\w*:[^{}\"]*L\}|printf\s*\(.*%[-+ #0-9.*]*(?:'|L?[eEfFgGaA])")
 ALSO_IN_STD = re.compile(r"^\s*(?:inline |static )*std::string quoted\(std::string_view\b")
 SKIPPED = re.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w")
 OPEN_TO_WRITE = re.compile(r"(?<![\w.>])(?:::)?open(?:at)?\s*\(.*\bO_(?:WRONLY|RDWR)\b")
@@ -165,6 +172,9 @@ def check_code_patterns(tree, findings):
                 findings.error("sleep", name, number, "sleeps; wait for a condition with a bound instead", line)
             if ONE_THREAD_ONLY.search(code):
                 findings.error("threads", name, number, "keeps its result in memory that all threads share", line)
+            if in_product(name) and (OF_LOCALE.search(code) or FORMAT_OF_LOCALE.search(line)):
+                findings.error("locale", name, number, "reads or writes by the locale of the host; use fmt, "
+                               "lockcore/port/ascii_text.hpp, errnoText() of lockcore/runtime/system_error.hpp", line)
             if ALSO_IN_STD.search(code):
                 findings.error("std-name", name, number, "a std::string as argument finds std::quoted as well, which "
                                "fits better: g++ 14 has it in <chrono>; give it another name", line)

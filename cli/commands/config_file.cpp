@@ -23,6 +23,7 @@
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
 #include "lockcore/runtime/open_file.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
@@ -123,7 +124,7 @@ int cannotWrite(const std::string& file) {
   const bool exists = error == EEXIST;
   complain(file + ": " +
            (exists ? "is there already; give another name, or --force to replace it"
-                   : "cannot be written: " + std::generic_category().message(error)));
+                   : "cannot be written: " + errnoText(error)));
   return exitFailed;
 }
 

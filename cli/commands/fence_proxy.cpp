@@ -3,7 +3,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -21,7 +20,9 @@
 #include "cli/fence_proxy/proxy.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/runtime/output_writer.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
@@ -61,11 +62,10 @@ StoreError keysFault(std::string message) { return {ErrorClass::misconfigured, s
 /// key.
 Keys parseKeys(const std::string& file, std::string_view text) {
   std::vector<FenceKey> keys;
-  std::istringstream lines{std::string{text}};
   int number = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string_view line : linesOf(text)) {
     ++number;
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     if (line.empty() || line.front() == '#') continue;
     auto key = parseFenceKey(line);
     if (!key) return keysFault(file + ':' + std::to_string(number) + ": a line is ID SECRET, the secret in base64");
@@ -81,7 +81,7 @@ Keys readKeys(const std::string& file) {
   struct stat status {};
   const UniqueFd opened{open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};  // a FIFO would wait for a writer
   if (!opened || fstat(opened.get(), &status) != 0) {
-    return keysFault(file + ": " + std::error_code{errno, std::generic_category()}.message());
+    return keysFault(file + ": " + errnoText(errno));
   }
   if (!S_ISREG(status.st_mode)) return keysFault(file + ": is not a regular file; give the file with the keys");
   if (status.st_uid != geteuid() && status.st_uid != 0) {
@@ -98,7 +98,7 @@ Keys readKeys(const std::string& file) {
   if (status.st_size > largest) return keysFault(file + ": is larger than 1 MiB, so it is not a file of keys");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   const ssize_t got = read(opened.get(), text.data(), text.size());
-  if (got < 0) return keysFault(file + ": " + std::error_code{errno, std::generic_category()}.message());
+  if (got < 0) return keysFault(file + ": " + errnoText(errno));
   text.resize(static_cast<std::size_t>(got));
   return parseKeys(file, text);
 }

@@ -2,23 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <string_view>
 
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::cli::doctor {
 
 /// The first word after `name`, which begins a line; empty: there is none.
 [[nodiscard]] inline std::string valueOf(const std::string& text, std::string_view name) {
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : linesOf(text)) {
     if (!line.starts_with(name)) continue;
-    std::istringstream words{line.substr(name.size())};
-    std::string word;
-    words >> word;
-    return word;
+    const auto words = wordsOf(line.substr(name.size()));
+    return words.empty() ? std::string{} : std::string{words.front()};
   }
   return {};
 }

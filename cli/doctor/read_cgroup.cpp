@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernel_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::cli::doctor {
 namespace {
@@ -36,12 +36,12 @@ bool isAmong(const std::string& controllers, const std::string& wanted) {
 /// /proc/self/cgroup has lines `4:cpu,cpuacct:/path` (version 1) and `0::/path` (version 2). A controller belongs to
 /// one of the two versions.
 Levels groupWith(const MachineTree& tree, const std::string& controller) {
-  std::istringstream lines{tree.text("/proc/self/cgroup").value_or("")};
+  const std::string text = tree.text("/proc/self/cgroup").value_or("");
   Levels found{true, {}};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : linesOf(text)) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
+    const std::string controllers{line.substr(first + 1, second - first - 1)}, path{line.substr(second + 1)};
     if (isAmong(controllers, controller)) return levelsOf(false, "/sys/fs/cgroup/" + controllers, path);
     if (controllers.empty()) found = levelsOf(true, "/sys/fs/cgroup", path);
   }
@@ -57,12 +57,11 @@ std::optional<std::uint64_t> numberOf(const MachineTree& tree, const std::string
 std::optional<CpuQuota> quotaOfSecond(const MachineTree& tree, const std::string& directory) {
   const auto text = tree.text(directory + "/cpu.max");
   if (!text) return std::nullopt;
-  std::istringstream words{*text};
-  std::string quota;
-  std::int64_t period = 0;
-  if (!(words >> quota >> period) || period <= 0) return std::nullopt;
+  const auto words = wordsOf(*text);
+  const std::int64_t period = words.size() < 2 ? 0 : numberFrom<std::int64_t>(words[1]).value_or(0);
+  if (period <= 0) return std::nullopt;
   CpuQuota level{.period = microseconds{period}};
-  if (const auto number = numberFrom<std::int64_t>(quota)) level.quota = microseconds{*number};
+  if (const auto number = numberFrom<std::int64_t>(words[0])) level.quota = microseconds{*number};
   level.throttledTime = microseconds{countOf(tree.text(directory + "/cpu.stat").value_or(""), "throttled_usec ")};
   return level;
 }

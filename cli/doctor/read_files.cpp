@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/runtime/system_error.hpp"
+
 namespace tenure::cli::doctor {
 namespace {
 
@@ -18,7 +20,7 @@ FileFacts lookAt(std::string what, std::string path, int access) {
   FileFacts facts{.what = std::move(what), .path = std::move(path)};
   struct stat found {};
   if (stat(facts.path.c_str(), &found) != 0) {
-    facts.error = std::generic_category().message(errno);
+    facts.error = errnoText(errno);
     return facts;
   }
   facts.mode = found.st_mode & 07777U;

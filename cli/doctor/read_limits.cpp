@@ -1,12 +1,12 @@
 #include "read_limits.hpp"
 
+#include <charconv>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "kernel_text.hpp"
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "read_cgroup.hpp"
 
 namespace tenure::cli::doctor {
@@ -41,7 +41,7 @@ double minuteOf(const MachineTree& tree, const char* resource, const char* line)
   const std::size_t value = at == std::string::npos ? at : text.find("avg60=", at);
   if (value == std::string::npos) return 0;
   double percent = 0;
-  std::istringstream{text.substr(value + 6)} >> percent;
+  std::from_chars(text.data() + value + 6, text.data() + text.size(), percent);
   return percent;
 }
 
@@ -49,12 +49,9 @@ double minuteOf(const MachineTree& tree, const char* resource, const char* line)
 std::optional<int> statField(const std::string& stat, int number) {
   const std::size_t end = stat.rfind(')');
   if (end == std::string::npos) return std::nullopt;
-  std::istringstream words{stat.substr(end + 1)};
-  std::string word;
-  for (int field = 3; words >> word; ++field) {
-    if (field == number) return numberFrom<int>(word);
-  }
-  return std::nullopt;
+  const auto words = wordsOf(std::string_view{stat}.substr(end + 1));
+  const auto index = static_cast<std::size_t>(number - 3);
+  return index < words.size() ? numberFrom<int>(words[index]) : std::nullopt;
 }
 
 void readProcessLimits(const MachineTree& tree, LimitFacts& facts) {

@@ -1,11 +1,11 @@
 #include "report_text.hpp"
 
-#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "cli/output.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::cli::doctor {
 namespace {
@@ -28,15 +28,14 @@ Colour colourOf(Grade grade) {
 
 /// Words below one another, so that no line is longer than a terminal, unless one word is.
 std::string wrapped(const std::string& text, std::size_t margin) {
-  std::istringstream in{text};
   std::string out;
   std::string line;
-  for (std::string word; in >> word;) {
+  for (const std::string_view word : wordsOf(text)) {
     if (!line.empty() && margin + line.size() + 1 + word.size() > lineWidth) {
       out += std::string(margin, ' ') + line + '\n';
       line.clear();
     }
-    line += (line.empty() ? "" : " ") + word;
+    line.append(line.empty() ? "" : " ").append(word);
   }
   return out + std::string(margin, ' ') + line + '\n';
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::cli::fence_proxy {
 namespace {
 
@@ -130,11 +132,7 @@ Refusal ofConnection(const RequestHead& request) {
   return std::nullopt;
 }
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-
-bool isHostCharacter(char c) {
-  return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_' || c == '~';
-}
+bool isHostCharacter(char c) { return isDigit(c) || isLetter(c) || c == '-' || c == '.' || c == '_' || c == '~'; }
 
 /// `host`, `host:80`, `[::1]`, `[::1]:80`.
 bool isHost(string_view text) {

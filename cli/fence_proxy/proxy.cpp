@@ -9,6 +9,7 @@
 
 #include "client_table.hpp"
 #include "io.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "session.hpp"
 
 namespace tenure::cli::fence_proxy {
@@ -36,7 +37,7 @@ std::string reasonOf(const error_code& error, const tcp::endpoint& endpoint) {
     return "this machine has no address " + endpoint.address().to_string() +
            "; give --listen one that it has, or 0.0.0.0";
   }
-  return "cannot listen on " + where + ": " + error.message();
+  return "cannot listen on " + where + ": " + errnoText(error);
 }
 
 /// Empty if it listens; else why not, and what to do.

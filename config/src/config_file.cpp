@@ -8,17 +8,16 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::config {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 ValueFault cannotOpen(int error, const std::string& cure) {
   if (error == ENOENT) return {"there is no such file; " + cure};
-  if (error == EACCES) return {"this process may not read the file (" + reason(error) + ")"};
-  return {"the file cannot be opened: " + reason(error)};
+  if (error == EACCES) return {"this process may not read the file (" + errnoText(error) + ")"};
+  return {"the file cannot be opened: " + errnoText(error)};
 }
 
 }  // namespace
@@ -29,7 +28,7 @@ boost::system::result<std::string, ValueFault> readSmallFile(const std::filesyst
   const UniqueFd fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (fd.get() < 0) return cannotOpen(errno, cure);
   struct stat about {};
-  if (::fstat(fd.get(), &about) != 0) return ValueFault{"the file cannot be examined: " + reason(errno)};
+  if (::fstat(fd.get(), &about) != 0) return ValueFault{"the file cannot be examined: " + errnoText(errno)};
   if (S_ISDIR(about.st_mode)) return ValueFault{"this is a directory; give the YAML file in it"};
   if (!S_ISREG(about.st_mode)) return ValueFault{"this is not a regular file (a pipe or a device); give a YAML file"};
   std::string text;
@@ -38,7 +37,7 @@ boost::system::result<std::string, ValueFault> readSmallFile(const std::filesyst
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
     if (n == 0) return {boost::system::in_place_value, std::move(text)};
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ValueFault{"the file cannot be read: " + reason(errno)};
+    if (n < 0) return ValueFault{"the file cannot be read: " + errnoText(errno)};
     text.append(chunk.data(), static_cast<std::size_t>(n));
     if (text.size() > maxFileBytes) return ValueFault{"the file is larger than 1 MiB; check that it is the right one"};
   }

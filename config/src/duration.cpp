@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "words.hpp"
 
 namespace tenure {
@@ -39,8 +40,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> foreignU
                                                                                       {"milliseconds", "ms"}}};
 
 constexpr std::array<std::string_view, 6> finerUnits{"us", "ns", "\xC2\xB5s", "\xCE\xBCs", "usec", "nsec"};
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view takeDigits(std::string_view& rest) {
   std::size_t n = 0;

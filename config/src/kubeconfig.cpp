@@ -11,6 +11,7 @@
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "source_text.hpp"
 #include "words.hpp"
 #include "yaml_tree.hpp"
@@ -233,7 +234,7 @@ Options kubernetesOptionsFrom(const std::filesystem::path& file, const std::stri
   if (text.has_error()) return ConfigFaults{{file.string(), 0, 0, "", text.error().message}};
   std::error_code error;
   const std::filesystem::path absolute = file.is_absolute() ? file : detail::workingDirectory(error) / file;
-  if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + error.message()}};
+  if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + errnoText(error)}};
   return kubernetesOptionsFromText(*text, absolute, context, std::move(given));
 }
 

@@ -10,6 +10,7 @@
 #include "config_file.hpp"
 #include "group_reader.hpp"
 #include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "source_text.hpp"
 #include "store_types.hpp"
 #include "yaml_tree.hpp"
@@ -79,7 +80,7 @@ result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& f
   if (!config) return config;
   std::error_code error;
   const std::filesystem::path absolute = file.is_absolute() ? file : detail::workingDirectory(error) / file;
-  if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + error.message()}};
+  if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + errnoText(error)}};
   config::typeOf(config->store).resolvePaths(config->store, absolute.parent_path());
   return config;
 }

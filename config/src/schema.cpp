@@ -1,7 +1,6 @@
 #include "schema.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "election/src/group_ranges.hpp"
 #include "hooks_section.hpp"
 #include "jobs_section.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "routing_section.hpp"
 #include "store_types.hpp"
 
@@ -357,7 +357,7 @@ std::string camelCase(std::string_view path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
     const bool starts = path[i] == '_' && i + 1 < path.size();
     if (starts) ++i;
-    out += starts ? static_cast<char>(std::toupper(static_cast<unsigned char>(path[i]))) : path[i];
+    out += starts ? upper(path[i]) : path[i];
   }
   return out;
 }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
+
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::config {
 namespace {
@@ -12,25 +13,18 @@ namespace {
 std::string meantBool(std::string_view text) {
   static constexpr std::array<std::string_view, 5> yes{"true", "yes", "on", "y", "1"};
   static constexpr std::array<std::string_view, 5> no{"false", "no", "off", "n", "0"};
-  std::string lower{text};
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  if (std::find(yes.begin(), yes.end(), lower) != yes.end()) return "; did you mean \"true\"?";
-  if (std::find(no.begin(), no.end(), lower) != no.end()) return "; did you mean \"false\"?";
+  const std::string word = lowered(text);
+  if (std::find(yes.begin(), yes.end(), word) != yes.end()) return "; did you mean \"true\"?";
+  if (std::find(no.begin(), no.end(), word) != no.end()) return "; did you mean \"false\"?";
   return didYouMean(closest(text, {"true", "false"}));
 }
 
 bool isPlainSafe(std::string_view text) {
-  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  const auto safe = [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-';
-  };
+  const auto safe = [](char c) { return isLetter(c) || isDigit(c) || c == '_' || c == '.' || c == '/' || c == '-'; };
   static constexpr std::array<std::string_view, 8> words{"null", "true", "false", "yes", "no", "on", "off", "nan"};
-  if (text.empty() || !(letter(text[0]) || text[0] == '/' || text.starts_with("./"))) return false;
-  std::string lower{text};
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  return std::all_of(text.begin(), text.end(), safe) && std::find(words.begin(), words.end(), lower) == words.end();
+  if (text.empty() || !(isLetter(text[0]) || text[0] == '/' || text.starts_with("./"))) return false;
+  const std::string word = lowered(text);
+  return std::all_of(text.begin(), text.end(), safe) && std::find(words.begin(), words.end(), word) == words.end();
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "words.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
+
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::config {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::size_t longestCompared = 64;  // bounds the work that a hostile k
 std::string folded(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c != '_' && c != '-' && c != ' ') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '_' && c != '-' && c != ' ') out += lower(c);
   }
   return out;
 }

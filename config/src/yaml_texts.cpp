@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <sstream>
 
 #include <tenure/config/group_config.hpp>
 
 #include "config_keys.hpp"
 #include "jobs_section.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "routing_section.hpp"
 #include "schema.hpp"
 #include "store_types.hpp"
@@ -32,17 +32,15 @@ constexpr std::string_view referenceHead =
 
 /// `text` as comment lines, broken between words. Its own line breaks are kept.
 std::string commentLines(std::string_view text, const std::string& indentation) {
-  std::istringstream paragraphs{std::string{text}};
   std::string out;
-  for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-    std::istringstream words{paragraph};
+  for (const std::string_view paragraph : linesOf(text)) {
     std::string line = indentation + "#";
-    for (std::string word; words >> word;) {
+    for (const std::string_view word : wordsOf(paragraph)) {
       if (line.size() + 1 + word.size() > lineWidth) {
         out += line + "\n";
         line = indentation + "#";
       }
-      line += " " + word;
+      line.append(" ").append(word);
     }
     out += line + "\n";
   }
@@ -50,7 +48,7 @@ std::string commentLines(std::string_view text, const std::string& indentation) 
 }
 
 std::string startedWithCapital(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  if (!text.empty()) text[0] = upper(text[0]);
   return text;
 }
 
@@ -75,9 +73,8 @@ std::string referenceEntry(const ConfigKey& key) {
 }
 
 std::string inLinesSwitchedOff(const std::string& text) {
-  std::istringstream lines{text};
   std::string out;
-  for (std::string line; std::getline(lines, line);) out.append(switchedOff).append(line).append("\n");
+  for (const std::string_view line : linesOf(text)) out.append(switchedOff).append(line).append("\n");
   return out;
 }
 

@@ -6,12 +6,14 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "words.hpp"
 
 namespace tenure::config {
@@ -220,6 +222,32 @@ std::optional<YamlFault> missingColon(const SourceText& source, std::size_t offs
   return YamlFault{text.find(line, before), inQuotes(line) + " has no colon; did you mean " + inQuotes(meant) + "?"};
 }
 
+/// yaml-cpp reads the version of `%YAML 1.2` by a stream of the host's locale, where 1.2 may be twelve. So versions are
+/// judged here, and yaml-cpp gets these lines as comments.
+std::string withoutVersions(const std::string& source, std::optional<YamlFault>& fault) {
+  std::string out = source;
+  bool amongDirectives = true, seen = false;
+  for (const std::string_view line : linesOf(source)) {
+    std::vector<std::string_view> words = wordsOf(line);
+    words.erase(std::find_if(words.begin(), words.end(), [](auto word) { return word.starts_with('#'); }), words.end());
+    if (amongDirectives && line.starts_with("%YAML") && words.front() == "%YAML") {
+      const auto offset = static_cast<std::size_t>(line.data() - source.data());
+      const std::string_view version = words.size() == 2 ? words[1] : "";
+      const bool known = version.starts_with("1.") && numberFrom<unsigned>(version.substr(2));
+      if (!known) fault = {offset, "not valid YAML: " + inQuotes(line) + " names no version 1.x; write %YAML 1.2"};
+      if (seen) fault = {offset, "not valid YAML: a second %YAML; remove this line"};
+      if (fault) return out;
+      out[offset] = '#';
+      seen = true;
+    } else if (line.starts_with("...")) {
+      amongDirectives = true, seen = false;
+    } else if (!words.empty() && !line.starts_with('%')) {
+      amongDirectives = false;
+    }
+  }
+  return out;
+}
+
 YamlFault furtherDocument(const SourceText& source, std::size_t offset) {
   const bool marked = source.lineAt(offset).starts_with("---");
   return {offset, marked ? "a second document starts here; a file holds one group"
@@ -235,11 +263,13 @@ YamlNode::YamlNode(Kind kindOfNode, std::size_t firstByte, std::string textOfSca
 
 YamlDocument parseYaml(const SourceText& source) {
   YamlDocument document;
-  std::istringstream stream{source.text()};
+  std::optional<YamlFault> badVersion;
+  std::istringstream stream{withoutVersions(source.text(), badVersion)};  // lint-allow(locale): read byte by byte
   const auto fail = [&](std::size_t offset, std::string message) {
     document.faults.push_back({offset, std::move(message)});
     document.fatal = true;
   };
+  if (badVersion) return fail(badVersion->offset, badVersion->message), document;
   try {
     YAML::Parser parser{stream};
     TreeBuilder builder{source, document};

@@ -207,8 +207,8 @@ AsyncElector& AsyncElector::operator=(AsyncElector&& other) noexcept {
 
 void AsyncElector::start() { elector_->start(); }
 
-void AsyncElector::requestStop() {
-  elector_->requestStop();
+void AsyncElector::requestStop(std::function<void(ReleaseResult)> done) {
+  elector_->requestStop(std::move(done));
   if (auto* own = inItsProcess(terms_)) own->stop();
 }
 

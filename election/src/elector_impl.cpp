@@ -113,14 +113,25 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
   });
 }
 
-void ElectorImpl::requestStop() {
+void ElectorImpl::requestStop(StopDone done) {
+  Phase before{};
   {
     const std::lock_guard lock{mutex_};
-    const Phase before = std::exchange(phase_, Phase::stopping);
+    before = std::exchange(phase_, Phase::stopping);
     if (before == Phase::fresh) result_ = ReleaseResult::notHeld;  // nothing was begun
-    if (before != Phase::started) return;
+    if (done) stopWaits_.push_back(std::move(done));
   }
-  driver_->submit(event::Stop{});
+  before == Phase::started ? driver_->submit(event::Stop{}) : answerStops();
+}
+
+void ElectorImpl::answerStops(std::optional<ReleaseResult> orElse) {
+  std::vector<StopDone> waiting;
+  {
+    const std::lock_guard lock{mutex_};
+    if (result_) orElse = result_;
+    if (orElse) waiting.swap(stopWaits_);
+  }
+  if (orElse) answerStop(std::move(waiting), *orElse, *noticeLane_);
 }
 
 ReleaseResult ElectorImpl::stop() {
@@ -152,6 +163,7 @@ void ElectorImpl::abandon(const Patience& patience) {
     endTerm(term, {RevokeReason::stopped, "the elector was destroyed while its scheduler stood still", term->token});
     grace = std::chrono::seconds{1};
   }
+  if (!ended) answerStops(ReleaseResult::unknown);
   termLane_->waitIdle(std::max(patience.left(), grace));
   awaitStopCallbacks(std::max(patience.left(), grace));
   noticeLane_->waitIdle(patience.left());

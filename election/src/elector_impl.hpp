@@ -6,7 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include <tenure/election/leader_elector.hpp>
 
@@ -26,9 +29,18 @@ struct ElectorPart {
   std::string data{};                                  ///< for its records
   std::function<void(const LeaseNotice&)> onNotice{};  ///< on the scheduler, after the elector has taken it
   std::optional<LeaseKey> key{};                       ///< its lease; empty: the one that has the group's name
+  std::function<bool()> isInside{};                    ///< the calling thread does the elector's work elsewhere
 };
 
-class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
+/// What waits for the end of a stop.
+using StopDone = std::function<void(ReleaseResult)>;
+
+/// Posts them to `lane`. An exception that leaves one ends the process.
+inline void answerStop(std::vector<StopDone> waiting, ReleaseResult result, CallbackLane& lane) {
+  for (StopDone& done : waiting) lane.post([done = std::move(done), result]() noexcept { done(result); });
+}
+
+class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
  public:
   [[nodiscard]] static std::shared_ptr<ElectorImpl> make(Group group, Listener listener, Runtime runtime,
                                                          ElectorPart part = {});
@@ -42,7 +54,8 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   /// `sighting`: what was seen of the lease before.
   void start(std::optional<LeaseSighting> sighting = {});
   void stepDown(std::string why) { driver_->submit(event::StepDown{std::move(why)}); }
-  void requestStop();
+  /// `done`, if there is one, is called on a lane, never inside this call.
+  void requestStop(StopDone done = {});
   ReleaseResult stop();
   /// The user's handle is destroyed.
   void abandon();
@@ -57,7 +70,8 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
 
   /// True where waiting would wait for the caller itself.
   [[nodiscard]] bool mustNotBlock() const {
-    return termLane_->isCurrent() || noticeLane_->isCurrent() || driver_->isOnScheduler();
+    return termLane_->isCurrent() || noticeLane_->isCurrent() || driver_->isOnScheduler() ||
+           (part_.isInside && part_.isInside());
   }
 
   /// In the child of a fork an elector neither leads nor renews.
@@ -80,6 +94,8 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   void connect(std::shared_ptr<Scheduler> scheduler);
   [[nodiscard]] std::shared_ptr<ReclaimRequests> reclaimRequests();
   void closeDriver();
+  /// Those that wait for the stop get its result; as long as there is none, `orElse`.
+  void answerStops(std::optional<ReleaseResult> orElse = {});
   [[nodiscard]] ElectorView viewOn(std::shared_ptr<LeaseAccount> account) const;
   [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
   void awaitStopCallbacks(std::chrono::nanoseconds patience);
@@ -138,6 +154,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   std::condition_variable stopped_{};
   Phase phase_{Phase::fresh};
   std::optional<ReleaseResult> result_{};
+  std::vector<StopDone> stopWaits_{};
   std::shared_ptr<DocumentWrites> documents_{};  ///< from the first term on; set on the scheduler
   ElectorView view_{};                           ///< empty until somebody asks
   std::shared_ptr<TermHandle> term_{};           ///< the term whose work was not told to stop yet

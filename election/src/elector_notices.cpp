@@ -199,6 +199,7 @@ void ElectorImpl::on(const action::Stopped& stopped) {
     result_ = stopped.result;
     stopped_.notify_all();
   }
+  answerStops();
   if (abandoned) closeDriver();
 }
 

@@ -45,8 +45,9 @@ ReleaseResult LeaderElector::stop() {
   return own != nullptr ? own->stop() : ReleaseResult::notHeld;
 }
 
-void LeaderElector::requestStop() {
-  if (auto* own = inItsProcess(impl_)) own->requestStop();
+void LeaderElector::requestStop(std::function<void(ReleaseResult)> done) {
+  if (auto* own = inItsProcess(impl_)) return own->requestStop(std::move(done));
+  if (done) done(ReleaseResult::notHeld);
 }
 
 bool LeaderElector::isLeader() const noexcept { return impl_->termState().leadsAt(impl_->now()); }

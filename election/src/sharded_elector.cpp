@@ -33,8 +33,9 @@ ReleaseResult ShardedElector::stop() {
   return own != nullptr ? own->stop() : ReleaseResult::notHeld;
 }
 
-void ShardedElector::requestStop() {
-  if (auto* own = inItsProcess(impl_)) own->requestStop();
+void ShardedElector::requestStop(std::function<void(ReleaseResult)> done) {
+  if (auto* own = inItsProcess(impl_)) return own->requestStop(std::move(done));
+  if (done) done(ReleaseResult::notHeld);
 }
 
 bool ShardedElector::owns(std::size_t shard) const { return impl_->owns(shard); }

@@ -46,6 +46,8 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
       random_{sharedOrSystem(std::move(runtime.random))},
       candidate_{newCandidate(group_.options().candidate.id, *random_)},
       interval_{intervalOf(group_)},
+      stopLane_{std::make_shared<CallbackLane>(
+          CandidateContext::make(group_.store(), link_->scheduler(), logger_, {}, executor_, group_.name())->executor)},
       watch_{ShardKeys{group_.name(), group_.store()->keepsGroupsTogether()}, names_, candidate_, 2 * interval_},
       balance_{{candidate_, 2 * interval_, group_.timing().duration()}} {
   if (names_.empty()) {
@@ -95,13 +97,15 @@ void ShardedElector::Impl::start() {
   });
 }
 
-void ShardedElector::Impl::requestStop() {
+void ShardedElector::Impl::requestStop(StopDone done) {
+  Phase before{};
   {
     const std::lock_guard lock{mutex_};
-    const Phase before = std::exchange(phase_, Phase::stopping);
+    before = std::exchange(phase_, Phase::stopping);
     if (before == Phase::fresh) result_ = ReleaseResult::notHeld;  // nothing was begun
-    if (before != Phase::started) return;
+    if (done) stopWaits_.push_back(std::move(done));
   }
+  if (before != Phase::started) return answerStops();
   link_->post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->beginStop();
   });
@@ -131,7 +135,18 @@ void ShardedElector::Impl::checkEnded() {
   ended_.notify_all();
   const bool abandoned = abandoned_;
   lock.unlock();
+  answerStops();
   if (abandoned) letGo();
+}
+
+void ShardedElector::Impl::answerStops(std::optional<ReleaseResult> orElse) {
+  std::vector<StopDone> waiting;
+  {
+    const std::lock_guard lock{mutex_};
+    if (result_) orElse = result_;
+    if (orElse) waiting.swap(stopWaits_);
+  }
+  if (orElse) answerStop(std::move(waiting), *orElse, *stopLane_);
 }
 
 /// This runs on the scheduler, where nothing waits for callbacks, and not inside an elector's own notice.
@@ -172,7 +187,7 @@ std::vector<ShardedElector::Impl::SeatPtr> ShardedElector::Impl::seats() const {
 
 /// True where waiting would wait for the caller itself.
 bool ShardedElector::Impl::isInside() const {
-  if (link_->isCurrent()) return true;
+  if (link_->isCurrent() || stopLane_->isCurrent()) return true;
   const std::vector<SeatPtr> all = seats();
   return std::any_of(all.begin(), all.end(), [](const SeatPtr& seat) { return seat->elector->mustNotBlock(); });
 }
@@ -190,6 +205,8 @@ void ShardedElector::Impl::abandon() {
   requestStop();
   static_cast<void>(awaitEnd(patience));  // if the scheduler stands still, each elector ends its own term below
   for (const SeatPtr& seat : seats()) seat->elector->abandon(patience);
+  answerStops(ReleaseResult::unknown);
+  stopLane_->waitIdle(patience.left());
   link_->close();
 }
 

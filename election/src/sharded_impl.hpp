@@ -26,7 +26,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   Impl& operator=(const Impl&) = delete;
 
   void start();
-  void requestStop();
+  void requestStop(StopDone done = {});
   ReleaseResult stop();
   /// The user's handle is destroyed.
   void abandon();
@@ -70,6 +70,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void end(Seat& seat, const std::string& why = {});
   void beginStop();
   void checkEnded();
+  void answerStops(std::optional<ReleaseResult> orElse = {});
   void letGo();
   void keep();
   void look();
@@ -102,6 +103,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   // Kept even while there is no seat, so that no thread has to be started on the scheduler.
   const std::shared_ptr<ThreadPool> pool_{ThreadPool::forCallbacks()};
   const std::shared_ptr<ThreadPool> stopTokens_{ThreadPool::forStopTokens()};
+  const std::shared_ptr<CallbackLane> stopLane_;  ///< for those who wait for the stop
 
   const std::shared_ptr<ShardsView::Board> board_{std::make_shared<ShardsView::Board>(group_.name())};
   std::atomic<bool> isViewed_{false};
@@ -130,6 +132,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<StoreError> lastError_{};
   Phase phase_{Phase::fresh};  ///< changed by any thread
   std::optional<ReleaseResult> result_{};
+  std::vector<StopDone> stopWaits_{};
   bool abandoned_{false};  ///< the handle was destroyed where nothing may wait
 };
 

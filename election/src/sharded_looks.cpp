@@ -49,7 +49,7 @@ void ShardedElector::Impl::list() {
   if (underWay) return;
   listingSince_ = clock_->now();
   const auto answer = [link = link_, weak = weak_from_this(), listing = ++listing_](ListOutcome outcome) {
-    link->post([weak, listing, outcome = std::move(outcome)] {
+    link->post([weak, listing, outcome = readable(std::move(outcome))] {
       if (const auto self = weak.lock()) self->listed(listing, outcome);
     });
   };

@@ -33,6 +33,8 @@ asio::awaitable<void> lead(tenure::AsyncElector& elector) {
     co_await (work(term->leadership()) || tenure::asyncWaitRevoked(*term, executor, asio::use_awaitable));
     std::cout << "has ended term " << term->fencingToken() << std::endl;
   }
+  const auto result = co_await tenure::asyncStop(elector, executor, asio::use_awaitable);
+  std::cout << "has stopped (" << result << ')' << std::endl;
 }
 
 void rethrow(const std::exception_ptr& fault) {

@@ -13,6 +13,7 @@
 
 #include "lockcore/port/saturating_time.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "refresh_plan.hpp"
@@ -150,8 +151,9 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     try {
       fetcher = detail::startThread("tenure-aws-get", [self = shared_from_this()] { self->fetchOnce(); });
     } catch (const std::exception& fault) {
-      finishFetch(StoreError{ErrorClass::credentials,
-                             std::string{"no thread can be started to fetch AWS credentials: "} + fault.what()});
+      const auto* ofSystem = dynamic_cast<const std::system_error*>(&fault);
+      finishFetch(StoreError{ErrorClass::credentials, "no thread can be started to fetch AWS credentials: " +
+                                                          (ofSystem ? errnoText(ofSystem->code()) : fault.what())});
     }
   }
 

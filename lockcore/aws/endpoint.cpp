@@ -44,7 +44,7 @@ Found firstOf(std::initializer_list<Found> candidates) {
 
 bool wants(const AwsEnvironment& environment, const Profile* profile, const char* variable, const char* key) {
   if (!environment.get(variable).empty()) return environment.isTrue(variable);
-  return profile != nullptr && lower(profile->get(key)) == "true";
+  return profile != nullptr && lowered(profile->get(key)) == "true";
 }
 
 /// For messages.
@@ -60,7 +60,7 @@ StoreResult<Found> configuredEndpoint(const AwsEnvironment& environment, const S
   if (wants(environment, profile, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "ignore_configured_endpoint_urls")) {
     return Found{};
   }
-  const std::string own = "AWS_ENDPOINT_URL_" + upper(wishes.service);
+  const std::string own = "AWS_ENDPOINT_URL_" + uppered(wishes.service);
   Found variable = firstOf({{environment.get(own), own}, {environment.get("AWS_ENDPOINT_URL"), "AWS_ENDPOINT_URL"}});
   if (!variable.text.empty() || profile == nullptr) return variable;
   const auto inServices = config.serviceEndpoint(*profile, wishes.service);
@@ -111,7 +111,7 @@ StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConf
     return misconfigured(
         "the region \"local\" has no endpoint of its own; give one, for instance the option endpoint "
         "or AWS_ENDPOINT_URL_" +
-        upper(wishes.service) + " with http://localhost:8000");
+        uppered(wishes.service) + " with http://localhost:8000");
   }
   const Profile* profile = config.find(profileText);
   const EndpointVariant variant{wants(environment, profile, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),

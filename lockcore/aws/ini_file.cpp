@@ -8,6 +8,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "text.hpp"
 
@@ -120,7 +121,7 @@ class Parser {
       fault("a line before the first [section]; write [default] above it");
     }
     const std::size_t delimiter = content.find_first_of("=:");
-    const std::string name = lower(strip(content.substr(0, delimiter)));
+    const std::string name = lowered(strip(content.substr(0, delimiter)));
     if (delimiter == std::string_view::npos || name.empty()) {
       return fault(content.front() == '['
                        ? "the section has no name; write [default] or [profile NAME]"
@@ -158,7 +159,7 @@ class Parser {
 };
 
 StoreError cannotRead(const std::string& path, int systemErrno) {
-  return {ErrorClass::credentials, path + ": " + std::generic_category().message(systemErrno)};
+  return {ErrorClass::credentials, path + ": " + errnoText(systemErrno)};
 }
 
 }  // namespace
@@ -173,7 +174,7 @@ StoreResult<std::map<std::string, std::string>> nestedIn(const IniValue& value) 
     if (line.empty()) continue;
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) return wrong("has an indented line without =");
-    out[lower(strip(line.substr(0, equals)))] = strip(line.substr(equals + 1));
+    out[lowered(strip(line.substr(0, equals)))] = strip(line.substr(equals + 1));
   }
   return out;
 }

@@ -15,6 +15,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::aws {
@@ -26,7 +27,7 @@ constexpr std::size_t mostOutput = 64U << 10U;
 constexpr std::chrono::milliseconds timeToEnd{2'000};
 
 StoreError systemFault(const std::string& what, int systemErrno) {
-  return {ErrorClass::credentials, what + ": " + std::generic_category().message(systemErrno)};
+  return {ErrorClass::credentials, what + ": " + errnoText(systemErrno)};
 }
 
 struct Pipe {
@@ -153,8 +154,7 @@ Reaped reap(pid_t child, ProcessOutput& output) {
 
 /// How an attempt to kill the child ended, for a message.
 std::string attemptText(pid_t child, int killFault, Reaped reaped) {
-  std::string text =
-      killFault == 0 ? "was killed" : "could not be killed (" + std::generic_category().message(killFault) + ')';
+  std::string text = killFault == 0 ? "was killed" : "could not be killed (" + errnoText(killFault) + ')';
   if (reaped == Reaped::stillRuns) text += "; process " + std::to_string(child) + " still runs";
   return text;
 }

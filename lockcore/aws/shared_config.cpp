@@ -53,7 +53,7 @@ bool isNameOfVariable(char c) noexcept {
 
 }  // namespace
 
-bool AwsEnvironment::isTrue(const std::string& name) const { return lower(trim(get(name))) == "true"; }
+bool AwsEnvironment::isTrue(const std::string& name) const { return lowered(trim(get(name))) == "true"; }
 
 std::string AwsEnvironment::expandHome(const std::string& path) const {
   if (path != "~" && !path.starts_with("~/")) return path;

@@ -58,7 +58,7 @@ std::string collapsed(std::string_view value) {
 std::map<std::string, std::string> canonicalHeaders(const std::vector<net::HttpHeader>& headers) {
   std::map<std::string, std::string> out;
   for (const net::HttpHeader& header : headers) {
-    const auto [entry, fresh] = out.try_emplace(lower(header.name), collapsed(header.value));
+    const auto [entry, fresh] = out.try_emplace(lowered(header.name), collapsed(header.value));
     if (!fresh) entry->second.append(",").append(collapsed(header.value));
   }
   return out;

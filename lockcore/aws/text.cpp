@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::aws {
 namespace {
 
 constexpr std::string_view white = " \t\r\n";
 
-bool isUpper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
-bool isLower(char c) noexcept { return c >= 'a' && c <= 'z'; }
-bool isDigit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool isUnreserved(char c) noexcept {
-  return isUpper(c) || isLower(c) || isDigit(c) || std::string_view{"-._~"}.find(c) != std::string_view::npos;
+  return isLetter(c) || isDigit(c) || std::string_view{"-._~"}.find(c) != std::string_view::npos;
 }
 
 int hexValue(char c) noexcept {
@@ -39,18 +38,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return out;
     text.remove_prefix(end + 1);
   }
-}
-
-std::string lower(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) c = isUpper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-std::string upper(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) c = isLower(c) ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
 }
 
 std::string percentEncode(std::string_view text, std::string_view kept) {

@@ -5,14 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::aws {
 
 /// Without white space (and carriage returns) at its ends.
 [[nodiscard]] std::string_view trim(std::string_view text) noexcept;
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-/// ASCII letters only.
-[[nodiscard]] std::string lower(std::string_view text);
-[[nodiscard]] std::string upper(std::string_view text);
 
 /// RFC 3986: everything but unreserved characters and those of `kept` becomes %XX.
 [[nodiscard]] std::string percentEncode(std::string_view text, std::string_view kept);

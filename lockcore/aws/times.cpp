@@ -51,8 +51,6 @@ class Reader {
   [[nodiscard]] bool doneWell() const { return good_ && rest_.empty(); }
 
  private:
-  static bool isDigit(char c) { return c >= '0' && c <= '9'; }
-
   std::string_view rest_;
   bool good_{true};
 };

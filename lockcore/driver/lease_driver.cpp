@@ -69,7 +69,7 @@ void LeaseDriver::Impl::take(LeaseActions actions) {
 /// reads report that until it is.
 void LeaseDriver::Impl::ensureSchema() {
   constexpr std::chrono::minutes patience{1};  // the creation of a table may take that long
-  const auto answer = [link = link_](StoreStatus status) { link->schemaAnswered(std::move(status)); };
+  const auto answer = [link = link_](StoreStatus status) { link->schemaAnswered(readable(std::move(status))); };
   const auto error = storeErrorOf([&] { store_->ensureSchema({patience}, answer); });
   if (error) answer(*error);
 }
@@ -102,7 +102,7 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
 /// A store is the user's code: what it throws is an answer like any other.
 void LeaseDriver::Impl::perform(const action::SendRead& send) {
   const auto answer = [link = link_, attempt = send.attempt](ReadOutcome outcome) {
-    link->submit(event::ReadReply{attempt, std::move(outcome)});
+    link->submit(event::ReadReply{attempt, readable(std::move(outcome))});
   };
   const auto error = storeErrorOf([&] { store_->read(machine_.key(), {send.timeout}, answer); });
   if (error) answer(*error);
@@ -111,7 +111,7 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
   if (account_) account_->sent(send.attempt, send.request.purpose, scheduler_->now());
   const auto answer = [link = link_, attempt = send.attempt](WriteOutcome outcome) {
-    link->submit(event::WriteReply{attempt, std::move(outcome)});
+    link->submit(event::WriteReply{attempt, readable(std::move(outcome))});
   };
   const auto error = storeErrorOf([&] { store_->write(std::move(send.request), {send.timeout}, answer); });
   if (error) answer(Unknown{*error});

@@ -38,7 +38,7 @@ void LockClient::Impl::livenessFileFound(std::optional<LivenessFile> livenessFil
 
 void LockClient::Impl::askSchema() {
   const auto answer = [weak = weak_from_this()](const StoreStatus& status) {
-    if (const auto self = weak.lock()) self->schemaAnswered(status);
+    if (const auto self = weak.lock()) self->schemaAnswered(readable(status));
   };
   const auto error = storeErrorOf([&] { common_->store->ensureSchema({options_.lease.duration}, answer); });
   if (error) answer(*error);

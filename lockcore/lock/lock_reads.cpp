@@ -17,7 +17,7 @@ template <class Outcome, class Call>
 Outcome awaited(milliseconds timeout, const Call& call) {
   const auto waiter = std::make_shared<Waiter<Outcome>>();
   const auto error = storeErrorOf(
-      [&] { call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); }); });
+      [&] { call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(readable(std::move(outcome))); }); });
   if (error) return *error;
   auto answer = waiter->waitFor(timeout + timeout / 8 + milliseconds{5});
   if (answer) return *std::move(answer);
@@ -28,7 +28,7 @@ Outcome awaited(milliseconds timeout, const Call& call) {
 LockError inChild() { return {LockErrc::forked, "this client belongs to the parent process; make one here"}; }
 
 LeaseView viewOf(const ListedLease& lease) {
-  if (lease.record.has_error()) return {lease.key, lease.record.error()};
+  if (lease.record.has_error()) return {lease.key, readable(lease.record.error())};
   return {lease.key, *lease.record};
 }
 

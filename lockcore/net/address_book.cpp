@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/thread.hpp"
 
 namespace tenure::net {
@@ -29,7 +30,7 @@ IpAddress fromSocketAddress(const sockaddr* raw) {
 }
 
 LookupFault faultOf(const std::string& host, int code) {
-  const std::string why = code == EAI_SYSTEM ? std::generic_category().message(errno) : gai_strerror(code);
+  const std::string why = lookupFaultText(code);
   return {"no address is known for the name " + host + " (" + why + "); check the name and this machine's resolver"};
 }
 
@@ -97,8 +98,9 @@ void AddressBook::start(const std::string& host, Entry& entry) {
       post([report, result = lookup(host)] { report(result); });
     });
   } catch (const std::system_error& error) {
-    options_.post(
-        [report, why = std::string{"no thread for a name lookup: "} + error.what()] { report(LookupFault{why}); });
+    options_.post([report, why = std::string{"no thread for a name lookup: "} + errnoText(error.code())] {
+      report(LookupFault{why});
+    });
   }
 }
 

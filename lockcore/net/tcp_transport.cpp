@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include "lockcore/runtime/open_file.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "transport.hpp"
 
 namespace tenure::net {
@@ -173,7 +174,7 @@ class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> 
     WireListener& listener = *std::exchange(listener_, nullptr);
     error_code ignored;
     socket_.close(ignored);
-    listener.onEnd(open_ && ec == asio::error::eof ? std::string{} : ec.message());
+    listener.onEnd(open_ && ec == asio::error::eof ? std::string{} : errnoText(ec));
   }
 
   WireListener* listener_;

@@ -1,7 +1,6 @@
-// Internal: ASCII text as HTTP sees it, independent of the locale.
+// Internal: text as HTTP sees it.
 #pragma once
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -9,21 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::net {
-
-[[nodiscard]] constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-[[nodiscard]] constexpr bool sameText(std::string_view a, std::string_view b) noexcept {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
-[[nodiscard]] inline std::string lowered(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) c = lower(c);
-  return out;
-}
 
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept {
   const auto first = text.find_first_not_of(" \t");

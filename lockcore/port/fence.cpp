@@ -20,6 +20,7 @@ void throw_exception_from_error(const FenceError& error, const boost::source_loc
 }
 
 FenceError fenceTrouble(StoreError error, bool mayBeWritten) {
+  error.message = shown(error.message);  // it may hold what a server or an earlier writer wrote
   std::string message = error.message;
   return {WriteTrouble{std::move(error), mayBeWritten}, std::move(message)};
 }

@@ -10,6 +10,7 @@ std::string withToken(FencingToken token) {
   return token.isNone() ? "without a fencing token" : "with fencing token " + toString(token);
 }
 
-std::ostream& operator<<(std::ostream& out, FencingToken token) { return out << token.value(); }
+/// Digits alone: the locale of a stream may put points between them.
+std::ostream& operator<<(std::ostream& out, FencingToken token) { return out << std::to_string(token.value()); }
 
 }  // namespace tenure

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "number_text.hpp"
+#include "ascii_text.hpp"
 
 namespace tenure {
 

@@ -3,6 +3,8 @@
 
 #include <tenure/lockcore/store_error.hpp>
 
+#include "quoted_text.hpp"
+
 namespace tenure {
 
 std::string_view toString(ErrorClass errorClass) noexcept {
@@ -34,7 +36,7 @@ std::string_view whatHappensNext(const StoreError& error) noexcept {
 }
 
 void throw_exception_from_error(const StoreError& error, const boost::source_location& /*where*/) {
-  throw std::runtime_error(error.message);
+  throw std::runtime_error(shown(error.message));
 }
 
 }  // namespace tenure

@@ -31,7 +31,8 @@ std::string wallClockTextForDisplay(std::int64_t unixMillis) {
   std::tm parts{};
   if (gmtime_r(&seconds, &parts) == nullptr) return "(time out of range)";
   char text[64];
-  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  const std::size_t length =
+      std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);  // lint-allow(locale): numbers
   std::string out{text, length};
   const std::string digits = std::to_string(millis);
   return out + '.' + std::string(3 - digits.size(), '0') + digits + 'Z';

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <istream>
 #include <memory>
-#include <sstream>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include <climits>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "network_file_system.hpp"
 
 namespace tenure {
@@ -117,9 +117,8 @@ std::uint64_t mountOf(int fd) noexcept { return mountAt(fd, "", AT_EMPTY_PATH); 
 bool hasMountPoint(std::istream& mountInfo, const std::string& path) {
   // "36 35 98:0 /root /mount/point rw,noatime ..."
   for (std::string line; std::getline(mountInfo, line);) {
-    std::istringstream fields{line};
-    std::string id, parent, device, root, point;
-    if (fields >> id >> parent >> device >> root >> point && unescaped(point) == path) return true;
+    const auto fields = wordsOf(line);
+    if (fields.size() > 4 && unescaped(std::string{fields[4]}) == path) return true;
   }
   return false;
 }

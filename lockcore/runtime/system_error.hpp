@@ -2,14 +2,20 @@
 #pragma once
 
 #include <string>
+#include <system_error>
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "system_error.hpp"
+
 namespace tenure {
 
-/// "No space left on device", thread-safe.
+/// "No space left on device", in English whatever locale the host has set. Thread-safe.
 [[nodiscard]] TENURE_API std::string errnoText(int systemErrno);
+[[nodiscard]] TENURE_API std::string errnoText(const std::error_code& error);
+/// The same for a code of getaddrinfo(), right after it.
+[[nodiscard]] TENURE_API std::string lookupFaultText(int code);
 
 /// `what` is the step that failed ("making directory /var/x"). The text ends with what to do, where that is known.
 [[nodiscard]] TENURE_API StoreError systemError(const std::string& store, const std::string& what, int systemErrno);

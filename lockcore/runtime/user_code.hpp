@@ -6,12 +6,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
 
@@ -28,12 +32,29 @@ template <class Call>
   }
 }
 
+/// What a store says may hold what others wrote (a server, a record), and people read it. So it passes through here
+/// where it is taken.
+[[nodiscard]] inline StoreError readable(StoreError error) {
+  error.message = shown(error.message);
+  return error;
+}
+template <class T>
+[[nodiscard]] StoreResult<T> readable(StoreResult<T> outcome) {
+  if (outcome.has_error()) return readable(outcome.error());
+  return outcome;
+}
+[[nodiscard]] inline WriteOutcome readable(WriteOutcome outcome) {
+  if (auto* rejected = std::get_if<Rejected>(&outcome)) rejected->error = readable(std::move(rejected->error));
+  if (auto* unknown = std::get_if<Unknown>(&outcome)) unknown->error = readable(std::move(unknown->error));
+  return outcome;
+}
+
 /// The same for a call of a store. What it did before it threw is not known.
 template <class Call>
 [[nodiscard]] std::optional<StoreError> storeErrorOf(const Call& call) {
   const auto what = whatThrown(call);
   if (!what) return std::nullopt;
-  return StoreError{ErrorClass::transient, "the store threw: " + *what};
+  return readable({ErrorClass::transient, "the store threw: " + *what});
 }
 
 /// LeaseStore::describe(), for messages and status.

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <string>
 #include <unistd.h>
 
 #include "lock_token_parts.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure {
 namespace {
@@ -15,8 +15,7 @@ std::string timeNamespace() {
   char target[64];
   const ssize_t length = readlink("/proc/self/ns/time", target, sizeof target);
   std::string number;
-  std::copy_if(target, target + std::max<ssize_t>(length, 0), std::back_inserter(number),
-               [](unsigned char c) { return std::isdigit(c) != 0; });
+  std::copy_if(target, target + std::max<ssize_t>(length, 0), std::back_inserter(number), isDigit);
   return number;
 }
 

@@ -11,6 +11,7 @@
 #include "lock_token_parts.hpp"
 #include "lockcore/port/forwarding_store.hpp"
 #include "lockcore/port/option_ranges.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/process_mark.hpp"
@@ -187,7 +188,8 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
   const LeaseRecord& record = **found;
   if (record.holder != owner) {
     const HolderInfo holder = holderIn(record);
-    return lostError(RevokeReason::lost, name + " " + holderText(holder) + ", not by " + owner, holder);
+    return lostError(RevokeReason::lost, name + " " + holderText(holder) + ", not by " + shown(owner, mostOfHolder),
+                     holder);
   }
   TokenRenewOptions rest = options;
   rest.budget -= std::chrono::ceil<milliseconds>(elapsedForHolder(began, readClock()));

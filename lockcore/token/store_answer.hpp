@@ -23,7 +23,7 @@ template <class Outcome, class Failed, class Call>
 Outcome answerOf(std::chrono::nanoseconds timeout, const Failed& failed, const Call& call) {
   const auto waiter = std::make_shared<Waiter<Outcome>>();
   const auto error = storeErrorOf(
-      [&] { call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); }); });
+      [&] { call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(readable(std::move(outcome))); }); });
   if (error) return failed(*error);
   const auto grace = std::min<std::chrono::nanoseconds>(timeout / 8, std::chrono::milliseconds{20});
   auto answer = waiter->waitFor(timeout + grace + std::chrono::milliseconds{5});

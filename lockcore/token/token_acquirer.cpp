@@ -6,6 +6,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "store_answer.hpp"
@@ -261,7 +262,8 @@ LockError TokenAcquirer::whyNot() const {
   const bool open = !stopped_ || *stopped_ == ReleaseResult::unknown;
   if (open) {
     return {LockErrc::unknown,
-            name + " was not granted, and it is not known whether a write of owner " + options_.holder +
+            name + " was not granted, and it is not known whether a write of owner " +
+                shown(options_.holder, mostOfHolder) +
                 " arrived; if one did, the lock is released while this process lives, or ends with its lease" +
                 (trouble_ ? ": " + trouble_->message : ""),
             std::nullopt, trouble_};

@@ -55,13 +55,14 @@ LockError powerless(const LockTokenParts& token, TokenStanding standing, const s
       return {LockErrc::superseded,
               name +
                   " was renewed with this token before, so only the newer token counts; if you lost that one, resume " +
-                  "the lock by its owner " + token.owner,
+                  "the lock by its owner " + shown(token.owner, mostOfHolder),
               holderIn(*record)};
     case TokenStanding::released:
       return {LockErrc::notHeld, name + " was released; acquire it again"};
     case TokenStanding::taken:
       if (record->released)
-        return lostError(RevokeReason::lost, name + " was taken over by " + record->holder + " and released since");
+        return lostError(RevokeReason::lost,
+                         name + " was taken over by " + shown(record->holder, mostOfHolder) + " and released since");
       return lostError(RevokeReason::lost, name + " was lost: it " + holderText(holderIn(*record)), holderIn(*record));
     case TokenStanding::missing:
     case TokenStanding::current:

@@ -1,5 +1,6 @@
 #include "aws_world.hpp"
 
+#include <clocale>
 #include <ctime>
 
 namespace tenure::aws::test {
@@ -10,7 +11,8 @@ std::string formatted(std::int64_t since1970, const char* format) {
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   char text[64];
-  return {text, std::strftime(text, sizeof text, format, &parts)};
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  return {text, strftime_l(text, sizeof text, format, &parts, plain)};
 }
 
 }  // namespace

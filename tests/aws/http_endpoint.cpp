@@ -11,14 +11,10 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::aws::test {
 namespace {
-
-bool sameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-         });
-}
 
 /// Requests in flight, so that all are answered when the client is destroyed.
 class FakeClient final : public net::HttpClient {
@@ -157,7 +153,7 @@ net::HttpError lost(net::HttpError::Kind kind) {
 
 std::string headerOf(const net::HttpRequest& request, const std::string& name) {
   for (const auto& header : request.headers) {
-    if (sameName(header.name, name)) return header.value;
+    if (sameText(header.name, name)) return header.value;
   }
   return {};
 }

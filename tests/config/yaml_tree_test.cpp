@@ -45,6 +45,21 @@ std::string parsed(std::string_view text) {
   return (document.root ? drawn(*document.root) : "none") + faultsOf(source, document);
 }
 
+TEST(YamlTree, ReadsTheVersionThatTheFileStates) {
+  for (const char* head :
+       {"%YAML 1.2\n", "%YAML 1.1\r\n", "# ours\n\n%YAML\t1.2  # the newest\n", "%TAG ! tag:x,2000:\n%YAML 1.2\n"})
+    EXPECT_EQ(parsed(head + std::string{"---\na: b\n"}), "{'a': 'b'}") << head;
+  EXPECT_EQ(parsed("a: |\n  %YAML 3\nb: c\n"), "{'a': '%YAML 3\n', 'b': 'c'}") << "no directive";
+  const std::string no = " names no version 1.x; write %YAML 1.2";
+  EXPECT_EQ(parsed("# ours\n%YAML 2.0\n---\na: b\n"), "none\n2:1 not valid YAML: \"%YAML 2.0\"" + no);
+  for (const char* version : {"", " 1", " 12", " 1,2", " 1.", " 1.2.3", " 1.2 3", " 1.2x", " 1. 2", " -1.2"})
+    EXPECT_EQ(parsed("%YAML" + std::string{version} + "\n---\na: b\n"),
+              "none\n1:1 not valid YAML: \"%YAML" + std::string{version} + "\"" + no);
+  EXPECT_EQ(parsed("%YAML 1.2\n%YAML 1.2\n---\na: b\n"), "none\n2:1 not valid YAML: a second %YAML; remove this line");
+  EXPECT_EQ(parsed("%YAML 1.2\n---\na: b\n...\n%YAML 1.2\n---\nc: d\n"),
+            "{'a': 'b'}\n6:1 a second document starts here; a file holds one group");
+}
+
 TEST(YamlTree, KeepsWhatTheFileSays) {
   EXPECT_EQ(parsed("a: b\nc: {d: 'e', f: [1, 2], g: ~}\nh:\n"), "{'a': 'b', 'c': {'d': 'e', 'f': [], 'g': ~}, 'h': ~}");
   EXPECT_EQ(parsed("a: 1\na: 2\n"), "{'a': '1', 'a': '2'}");

@@ -236,6 +236,8 @@ TEST_F(AwaitedTerms, CoroutineLeadsUntilItIsRevokedAndThenTheLeaseIsFree) {
       lines.push_back(name + " done");
     }
     lines.push_back(name + " stops");
+    const ReleaseResult result = co_await asyncStop(elector, io.get_executor(), asio::use_awaitable);
+    lines.push_back(name + ' ' + std::string{toString(result)});
   };
   asio::co_spawn(io, lead(a, "a"), asio::detached);
   a.start();
@@ -246,7 +248,8 @@ TEST_F(AwaitedTerms, CoroutineLeadsUntilItIsRevokedAndThenTheLeaseIsFree) {
   while (lines.back() != "b 2") io.run_one();
   b.requestStop();
   io.run();
-  EXPECT_EQ(lines, (std::vector<std::string>{"a 1", "a done", "a stops", "b 2", "b done", "b stops"}));
+  EXPECT_EQ(lines, (std::vector<std::string>{"a 1", "a done", "a stops", "a released", "b 2", "b done", "b stops",
+                                             "b released"}));
 }
 
 /// Of whose memory the operation is made. The count is of what has not been given back.

@@ -18,11 +18,13 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
 #include <tenure/election/async_elector.hpp>
 #include <tenure/election/elector_asio.hpp>
+#include <tenure/election/jobs/singleton_scheduler.hpp>
 #include <tenure/election/leader_follower.hpp>
 #include <tenure/election/sharded_elector.hpp>
 #include <tenure/lockcore/asio.hpp>
@@ -38,6 +40,8 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
+
+constexpr std::chrono::sys_seconds noon = std::chrono::sys_days{std::chrono::March / 1 / 2026} + 12h;
 
 /// A store whose answers wait at a gate while it is shut.
 class GatedStore final : public ForwardingStore {
@@ -95,6 +99,7 @@ class GatedStore final : public ForwardingStore {
 
 class LoopEnd : public testing::Test {
  protected:
+  LoopEnd() { makeLoop(); }
   ~LoopEnd() override { endLoop(); }
 
   [[nodiscard]] Runtime onLoop() const {
@@ -141,10 +146,16 @@ class LoopEnd : public testing::Test {
     return made;
   }
 
+  void makeLoop() {
+    io_ = std::make_unique<asio::io_context>(1);
+    work_.emplace(io_->get_executor());
+    thread_ = std::thread{[io = io_.get()] { io->run(); }};
+  }
+
   const std::shared_ptr<GatedStore> store_{std::make_shared<GatedStore>()};
-  std::unique_ptr<asio::io_context> io_{std::make_unique<asio::io_context>(1)};
-  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{io_->get_executor()};
-  std::thread thread_{[io = io_.get()] { io->run(); }};
+  std::unique_ptr<asio::io_context> io_{};
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{};
+  std::thread thread_{};
   std::weak_ptr<int> ended_{};
 };
 
@@ -225,6 +236,55 @@ TEST_F(LoopEnd, insideACallbackThatRunsOnIt) {
   EXPECT_TRUE(eventually([&] { return store_->answersWait(); })) << "its release is under way";
   endLoop();
   EXPECT_GT(store_->open(), 0U);
+}
+
+/// Its executor is asked for nothing once its loop may be gone. Without one, its work runs on threads of the library.
+TEST_F(LoopEnd, aSchedulerOfJobsInsideItsOwnWork) {
+  asio::thread_pool threads{4};  // onRevoked waits for the run, so it must not be on the loop itself
+  for (const bool hasExecutor : {true, false}) {
+    if (!io_) makeLoop();
+    Runtime runtime = onLoop();
+    const auto ended = std::make_shared<std::atomic<bool>>(false), late = std::make_shared<std::atomic<bool>>(false);
+    if (hasExecutor) {
+      runtime.executor = [&threads, ended, late](std::function<void()> task) {
+        ended->load() ? late->store(true) : asio::post(threads, std::move(task));
+      };
+    }
+    std::optional<SingletonScheduler> jobs;
+    std::promise<void> left, over;
+    const std::shared_future<void> stopped = over.get_future().share();
+    std::atomic<int> runs{0};
+    ScheduledJob job{"job", Schedule::cron("* * * * *").value()};
+    job.work = [&, kept = witness()](const JobRun&) {
+      if (++runs > 1) return;
+      store_->shut();
+      std::promise<void> stands, goesOn;
+      asio::post(*io_, [&] {
+        stands.set_value();
+        goesOn.get_future().wait();
+        io_->stop();  // it ends before it can learn of the stop
+      });
+      stands.get_future().wait();
+      jobs.reset();
+      goesOn.set_value();
+      left.set_value();
+      stopped.wait();
+    };
+    jobs.emplace(
+        group(), std::vector{std::move(job)},
+        SingletonScheduler::Options{[looks = std::make_shared<std::atomic<int>>(0)] { return noon + ++*looks * 10s; }},
+        std::move(runtime));
+    job.work = nullptr;
+    jobs->start();
+    left.get_future().get();
+    ended->store(true);
+    endLoop();
+    over.set_value();
+    store_->open();
+    EXPECT_TRUE(eventually([&] { return ended_.expired(); })) << "it is kept by nothing once its loop is gone";
+    EXPECT_FALSE(late->load());
+    EXPECT_EQ(runs, 1);
+  }
 }
 
 TEST_F(LoopEnd, aCoroutineOnItOwnsTheElectorAndWaits) {

@@ -61,6 +61,25 @@ TEST_P(ShardedElectorTest, ANewcomerGetsItsShareByPoliteHandOversOfTheNecessaryS
   EXPECT_EQ(count("revoked"), 10);
 }
 
+TEST_P(ShardedElectorTest, AStopThatIsOnlyRequestedTellsWhenItIsDone) {
+  Candidate& a = join("a");
+  ASSERT_TRUE(advanceUntil([&] { return unowned() == 0; }));
+  std::vector<ReleaseResult> told;
+  const auto note = [&](ReleaseResult result) { told.push_back(result); };
+  a.elector->requestStop(note);
+  EXPECT_TRUE(told.empty()) << "never inside the call";
+  ASSERT_TRUE(advanceUntil([&] { return !told.empty(); }));
+  EXPECT_TRUE(a.elector->owned().empty());
+  EXPECT_EQ(a.elector->stop(), ReleaseResult::released);
+  a.elector->requestStop(note);
+  settle();
+  EXPECT_EQ(told, (std::vector<ReleaseResult>{ReleaseResult::released, ReleaseResult::released}));
+  ShardedElector never{group("never", a.link), {}, runtime()};
+  never.requestStop(note);
+  settle();
+  EXPECT_EQ(told.back(), ReleaseResult::notHeld);
+}
+
 TEST_P(ShardedElectorTest, WhatALeaverReleasesIsTakenAtTheNextLook) {
   join("a");
   Candidate& b = join("b");

@@ -1,4 +1,6 @@
 // Starting, stepping down, stopping: what is given up when, and how long it may take.
+#include <future>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -102,6 +104,62 @@ TEST_F(Stop, findsThatAReleaseWithoutAnAnswerLanded) {
   EXPECT_EQ(a->status().lease.state, LeaseState::releasing);
   a.store->set(Operation::release, Fault::none);
   EXPECT_EQ(stage_.stop(a, 10ms), ReleaseResult::released);
+}
+
+TEST_F(Stop, thatIsOnlyRequestedTellsWhenItIsDone) {
+  const Candidate a = stage_.leader("a");
+  const auto told = [&](const char* who) {
+    return [&, who](ReleaseResult result) { a.record->add(who + std::string{toString(result)}); };
+  };
+  a->requestStop(told("first "));
+  a->requestStop(told("second "));
+  EXPECT_EQ(a.record->count("first"), 0) << "never inside the call";
+  ASSERT_TRUE(stage_.advanceUntil([&] { return a.record->count("second") == 1; }));
+  EXPECT_TRUE(stage_.stored()->released);
+  EXPECT_EQ(a.record->lines(),
+            (std::vector<std::string>{"elected 1", "revoked 1 stopped", "first released", "second released"}));
+  a->requestStop(told("third "));
+  EXPECT_EQ(a.record->count("third"), 0) << "as when it was done before";
+  stage_.settle();
+  EXPECT_EQ(a.record->count("third released"), 1);
+  const Candidate b = stage_.candidate("b");
+  b->requestStop([&](ReleaseResult result) { b.record->add(std::string{toString(result)}); });
+  stage_.settle();
+  EXPECT_EQ(b.record->lines(), std::vector<std::string>{"notHeld"}) << "it was never started";
+}
+
+TEST_F(Stop, thatIsOnlyRequestedIsToldWhateverItsResult) {
+  std::promise<void> workEnds;
+  Record record;
+  const Candidate a = stage_.threaded(
+      "a", {.onElected = [&](const Leadership&) { record.add("elected"), workEnds.get_future().wait(); }});
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
+  a->requestStop([&](ReleaseResult result) { record.add(std::string{toString(result)}); });
+  ASSERT_TRUE(eventually([&] { return stage_.advance(100ms), record.count("notDrained") == 1; }));
+  workEnds.set_value();
+}
+
+TEST_F(Stop, isToldAlsoOfAnElectorThatIsDestroyed) {
+  Record record;
+  std::optional<LeaderElector> standing{
+      std::in_place,
+      stage_.group("a", stage_.memory, [](GroupOptions& options) { options.lease = {.duration = 100ms}; }), Listener{},
+      [&] {
+        Runtime where = stage_.runtime();
+        where.executor = {};
+        return where;
+      }()};
+  standing->start();
+  standing->requestStop([&](ReleaseResult result) { record.add("standing " + std::string{toString(result)}); });
+  standing.reset();  // nobody runs its scheduler meanwhile
+  ASSERT_TRUE(eventually([&] { return record.count("standing") == 1; }));
+  EXPECT_EQ(record.lines().front(), "standing unknown");
+  std::optional<LeaderElector> own{std::in_place, stage_.group("b", stage_.memory), Listener{}, stage_.runtime()};
+  own->start();
+  stage_.settle();
+  own->requestStop([&](ReleaseResult) { own.reset(), record.add("destroyed"); });
+  EXPECT_TRUE(stage_.advanceUntil([&] { return record.count("destroyed") == 1; }));
 }
 
 /// Whatever hangs, and in any state: stopping takes no longer than the drain timeout and a lease.

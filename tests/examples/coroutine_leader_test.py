@@ -15,6 +15,7 @@ class CoroutineLeader(ExampleTest):
     def test_the_work_ends_before_the_lease_is_given_up(self):
         self.assertEqual(self.leader.stop(), 0)
         self.leader.wait_for(r"has ended term 1")
+        self.leader.wait_for(r"has stopped \(released\)")
         self.standby.wait_for(r"step 1 with fencing token 2")
         self.assertEqual(self.standby.stop(), 0)
 

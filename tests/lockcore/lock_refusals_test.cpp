@@ -1,10 +1,105 @@
 // Acquisitions that meet errors of the store or bad options, and those that are cancelled.
+#include <tenure/lockcore/fence.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+
 #include "lockcore/lock_acquire.hpp"
+#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::test {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// What could end a line, steer a terminal, or turn the direction of writing.
+const std::string steering = "x\x1b[2J\r\n\x7f\xC2\x9b\xE2\x80\xAE\xFFy";
+const std::string escaped = R"(x\x1b[2J\x0d\n\x7f\u009b\u202e\xffy)";
+
+/// Its answers hold what others wrote, as those of a server may.
+class SteeringStore final : public ForwardingStore {
+ public:
+  explicit SteeringStore(std::shared_ptr<LeaseStore> behind) : ForwardingStore{std::move(behind)} {}
+
+  void ensureSchema(CallOptions, StatusHandler handler) override { handler(error()); }
+  void read(const LeaseKey&, CallOptions, ReadHandler handler) override {
+    if (throws) throw std::runtime_error{steering};
+    handler(error());
+  }
+  void write(WriteRequest, CallOptions, WriteHandler handler) override { handler(Rejected{error()}); }
+  void list(std::string, CallOptions, ListHandler handler) override { handler(error()); }
+  void listPage(std::string, std::string, CallOptions, PageHandler handler) override {
+    handler(ListPage{{{{"k"}, error()}}});
+  }
+  bool throws{false};
+
+ private:
+  [[nodiscard]] static StoreError error() { return {ErrorClass::misconfigured, steering}; }
+};
+
+template <class Result>
+void expectEscaped(const Result& result, const char* what) {
+  ASSERT_TRUE(result.has_error()) << what;
+  EXPECT_EQ(shown(result.error().message), result.error().message) << what;
+  EXPECT_NE(result.error().message.find(escaped), std::string::npos) << what << ": " << result.error().message;
+}
+
+TEST(LockErrorText, escapesWhatAStoreSays) {
+  const auto store = std::make_shared<SteeringStore>(makeMemoryStore());
+  for (const bool throws : {false, true}) {
+    store->throws = throws;
+    LockClient client{store, {.lease = {.duration = 1s}}};
+    const auto refused = client.tryAcquire({"k"});
+    expectEscaped(refused, "tryAcquire");
+    expectEscaped(LockResult<void>{LockError{LockErrc::held, refused.error().store->message}}, "its store's error");
+    expectEscaped(client.peek({"k"}), "peek");
+    LockTokens tokens{store};
+    expectEscaped(tokens.acquire({"k"}, {.lease = 1s, .waitFor = 0ms}), "LockTokens::acquire");
+    expectEscaped(tokens.resume({"k"}, steering), "LockTokens::resume");
+  }
+  LockClient client{store, {.lease = {.duration = 1s}}};
+  expectEscaped(client.list("k"), "list");
+  std::string row;
+  EXPECT_TRUE(client.scan("k", [&](const LeaseView& view) { return row = view.error()->message, true; }).has_value());
+  EXPECT_EQ(row, escaped);
+  const StoreResult<int> plain{StoreError{ErrorClass::transient, steering}};
+  try {
+    static_cast<void>(plain.value());
+    ADD_FAILURE();
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(error.what(), escaped);
+  }
+  EXPECT_EQ(fenceTrouble({ErrorClass::transient, steering}).message, escaped);
+}
+
+TEST(LockErrorText, escapesTheNamesOfHolders) {
+  const auto store = makeMemoryStore();
+  const auto put = [&](bool released, const RecordVersion& expected, const char* version) {
+    WriteRequest request{{"k"}, WriteRequest::Purpose::acquire, {}, {}};
+    if (!expected.text().empty()) request.expected = {expected};
+    request.record.holder = steering.substr(0, steering.size() - 2) + "y#" + steering.substr(1, 8);
+    request.record.version = RecordVersion{version};
+    request.record.leaseDuration = 60s;
+    request.record.released = released;
+    store->write(std::move(request), {}, [](const WriteOutcome& outcome) { EXPECT_EQ(outcome.index(), 0U); });
+  };
+  LockTokens tokens{store};
+  const LockToken mine = tokens.acquire({"k"}, {}).value();
+  put(false, mine.version(), "v1");
+  LockClient client{store};
+  const auto expectPlain = [](const auto& result, const char* what) {
+    ASSERT_TRUE(result.has_error()) << what;
+    EXPECT_EQ(shown(result.error().message), result.error().message) << what;
+    EXPECT_NE(result.error().message.find(R"(x\x1b[2J)"), std::string::npos) << what << ": " << result.error().message;
+  };
+  expectPlain(client.tryAcquire({"k"}), "held");
+  expectPlain(client.acquire({"k"}, {.waitFor = 50ms}), "timeout");
+  expectPlain(tokens.acquire({"k"}, {.lease = 1s, .waitFor = 0ms}), "held, of tokens");
+  expectPlain(tokens.renew(mine), "lost");
+  expectPlain(tokens.resume({"k"}, steering), "not by");
+  put(true, RecordVersion{"v1"}, "v2");
+  expectPlain(tokens.renew(mine), "taken and released");
+}
 
 TEST_F(LockAcquire, aLostReplyOfTheAcquiringWriteDoesNotCostTheLock) {
   world.store->failAt(2, Fault::unknownApplied);  // read, acquire

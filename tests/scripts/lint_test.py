@@ -59,6 +59,16 @@ class Rules(unittest.TestCase):
         self.finds("threads", "tests/a_test.cpp", "auto* t = localtime(&now);\n")
         self.accepts("lockcore/runtime/a.cpp", "auto* t = gmtime_r(&now, &parts);\nauto r = random.rand(3);\n")
 
+    def test_locale_of_the_host(self):
+        for line in ("std::istringstream in{text};", "if (std::isdigit(c)) return;", "auto x = strtod(text, &end);", "std::regex r{text};",
+                     "c = tolower(c);", "std::ifstream{path} >> count;", "auto why = std::generic_category().message(errno);",
+                     "std::strftime(text, 9, form, &parts);", 'fmt::format("{:L}", n);', 'snprintf(text, 9, "%5.1f", x);'):
+            self.finds("locale", "config/src/a.cpp", line + "\n")
+            self.accepts("tests/config/a_test.cpp", line + "\n")
+        for line in ("for (std::string line; std::getline(file, line);) {}", "return isDigit(c);", 'fmt::format("{:.1f}", x);',
+                     'snprintf(path, 9, "/proc/%d/stat", pid);', 'constexpr auto sql = "strftime(\'%f\')";', "mask >> 3U;"):
+            self.accepts("config/src/a.cpp", line + "\n")
+
     def test_name_that_std_has_too(self):
         self.finds("std-name", "adapters/http/src/a.cpp", "std::string quoted(std::string_view text) {\n")
         self.accepts("adapters/http/src/a.cpp", "std::string quoted(const std::string& lease) {\n")

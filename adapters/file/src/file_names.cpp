@@ -5,6 +5,7 @@
 
 #include "files.hpp"
 #include "lockcore/runtime/shared_file.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::file_fence {
 namespace {
@@ -47,10 +48,9 @@ std::string causeOf(int code) {
       return "a component of its path is a symbolic link, which could be switched to another directory; give the path "
              "without links";
     case ELOOP:
-      return std::generic_category().message(code) +
-             "; it is a symbolic link: give the path of the file itself, and remove links beside it";
+      return errnoText(code) + "; it is a symbolic link: give the path of the file itself, and remove links beside it";
     default:
-      return std::generic_category().message(code);
+      return errnoText(code);
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::http_fence {
 namespace {
 
@@ -49,8 +51,6 @@ namespace {
 
 constexpr std::string_view hexDigits = "0123456789abcdef";
 
-bool isLower(char c) { return c >= 'a' && c <= 'z'; }
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isPrintable(char c) { return c >= 0x20 && c < 0x7F; }
 bool isKeyCharacter(char c) { return isLower(c) || isDigit(c) || c == '_' || c == '-' || c == '.' || c == '*'; }
 

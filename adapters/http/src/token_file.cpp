@@ -14,6 +14,7 @@
 #include "adapters/fence/src/fence_text.hpp"
 #include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/shared_file.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/sqlite/statement.hpp"
 
 namespace tenure::http_fence {
@@ -82,11 +83,10 @@ std::optional<StoreError> TokenFile::lock() {
   const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name_ + why}; };
   if (const std::string fault = sharedFileFault(path_, risks); !fault.empty()) return refused(": " + fault);
   lockFile_ = UniqueFd{openToWrite(path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
-  if (!lockFile_) return refused(" cannot be opened: " + std::error_code{errno, std::generic_category()}.message());
+  if (!lockFile_) return refused(" cannot be opened: " + errnoText(errno));
   if (flock(lockFile_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return refused(errno == EWOULDBLOCK
-                       ? " is in use by another process; one service has one fence"
-                       : " cannot be locked: " + std::error_code{errno, std::generic_category()}.message());
+    return refused(errno == EWOULDBLOCK ? " is in use by another process; one service has one fence"
+                                        : " cannot be locked: " + errnoText(errno));
   }
   return identityTrouble();
 }

@@ -6,7 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/stores/kubernetes/src/annotations.hpp"
 #include "lockcore/stores/kubernetes/src/requests.hpp"
 

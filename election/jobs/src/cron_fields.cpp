@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
@@ -52,18 +53,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> nicknames
     {"@yearly", "0 0 1 1 *"},
     {"@annually", "0 0 1 1 *"},
 }};
-
-bool sameLetters(std::string_view a, std::string_view b) {
-  const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return upper(x) == upper(y); });
-}
-
-std::optional<unsigned> numberFrom(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 struct ParsedField {
   std::uint64_t numbers{0};
@@ -127,11 +116,11 @@ class FieldReader {
 
   bool readNumber(std::string_view text, unsigned& number) {
     for (std::size_t i = 0; i < rule_.names.size(); ++i) {
-      if (!sameLetters(text, rule_.names[i])) continue;
+      if (!sameText(text, rule_.names[i])) continue;
       number = rule_.least + static_cast<unsigned>(i);
       return true;
     }
-    const auto value = numberFrom(text);
+    const auto value = numberFrom<unsigned>(text);
     if (!value || *value < rule_.least || *value > rule_.most)
       return refuse(text, std::string{"allowed are "} + rule_.allowed + ", *, a range a-b, a step */n, a list a,b");
     number = *value;
@@ -139,7 +128,7 @@ class FieldReader {
   }
 
   bool readStep(std::string_view text, unsigned most, unsigned& step) {
-    const auto value = numberFrom(text);
+    const auto value = numberFrom<unsigned>(text);
     // A longer step comes to the first number alone, which is seldom what somebody means who writes */90.
     if (!value || *value == 0 || *value > most) return refuse(text, "the step must be 1 to " + std::to_string(most));
     step = *value;
@@ -158,17 +147,6 @@ class FieldReader {
   std::string fault_;
 };
 
-std::vector<std::string_view> wordsOf(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  std::vector<std::string_view> words;
-  for (std::size_t begin = text.find_first_not_of(blank); begin != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(blank, begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = text.find_first_not_of(blank, end);
-  }
-  return words;
-}
-
 /// Whether some chosen month has a chosen day.
 bool hasSuchADay(const CronFields& fields) {
   constexpr std::array<unsigned, 13> mostDays{0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -183,7 +161,7 @@ OptionFaults fault(std::string message) { return {{"schedule", std::move(message
 
 boost::system::result<CronFields, OptionFaults> nicknamed(std::string_view word) {
   for (const auto& [name, meaning] : nicknames) {
-    if (sameLetters(word, name)) return cronFieldsFrom(meaning);
+    if (sameText(word, name)) return cronFieldsFrom(meaning);
   }
   return fault("is " + inQuotes(word) + "; allowed are @hourly, @daily, @weekly, @monthly, @yearly and five fields");
 }

@@ -5,9 +5,9 @@
 
 #include <tenure/election/jobs/singleton_scheduler.hpp>
 
+#include "election/src/elector_impl.hpp"
 #include "job_faults.hpp"
 #include "lockcore/driver/candidate_context.hpp"
-#include "lockcore/runtime/process_mark.hpp"
 #include "term_jobs.hpp"
 #include "wall_clock.hpp"
 
@@ -38,6 +38,9 @@ OptionFaults faultsOf(const Group& group, const std::vector<ScheduledJob>& jobs)
 class JobTerms {
  public:
   explicit JobTerms(JobsContext context) : context_{std::make_shared<const JobsContext>(std::move(context))} {}
+  ~JobTerms() { context_->link->close(); }
+  JobTerms(const JobTerms&) = delete;
+  JobTerms& operator=(const JobTerms&) = delete;
 
   void begin(const Leadership& term) {
     auto jobs = TermJobs::begin(context_, term);
@@ -55,6 +58,14 @@ class JobTerms {
   [[nodiscard]] std::shared_ptr<TermJobs> now() const {
     const std::lock_guard lock{mutex_};
     return jobs_;
+  }
+  void abandon(const Patience& patience) {
+    if (const auto jobs = now()) jobs->abandon(patience);
+  }
+  /// The calling thread is inside the work of a run.
+  [[nodiscard]] bool isInsideWork() const {
+    const auto jobs = now();
+    return jobs && jobs->isInsideWork();
   }
   [[nodiscard]] const JobsContext& context() const { return *context_; }
 
@@ -92,6 +103,14 @@ Listener listenerOf(const std::shared_ptr<JobTerms>& terms) {
   return listener;
 }
 
+/// Work runs on threads that the elector does not know, and nothing may wait there either.
+ElectorPart partOf(const std::shared_ptr<JobTerms>& terms) {
+  return {.isInside = [weak = std::weak_ptr{terms}] {
+    const auto own = weak.lock();
+    return own && own->isInsideWork();
+  }};
+}
+
 Runtime withScheduler(Runtime runtime) {
   if (!runtime.scheduler) runtime.scheduler = sharedScheduler();
   return runtime;
@@ -102,25 +121,20 @@ Runtime withScheduler(Runtime runtime) {
 class SingletonScheduler::Impl {
  public:
   Impl(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime)
-      : terms_{termsOf(group, std::move(jobs), std::move(options.wallClock), runtime)},
-        elector_{std::make_unique<LeaderElector>(std::move(group), listenerOf(terms_), std::move(runtime))} {}
-  ~Impl() {
-    elector_.reset();
-    terms_->context().link->close();
-  }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+      : timing_{group.timing()},
+        terms_{termsOf(group, std::move(jobs), std::move(options.wallClock), runtime)},
+        elector_{ElectorImpl::make(std::move(group), listenerOf(terms_), std::move(runtime), partOf(terms_))} {}
 
-  [[nodiscard]] LeaderElector& elector() { return *elector_; }
-  [[nodiscard]] bool isHere() const { return mark_.isHere(); }
-  /// True where waiting would wait for the caller itself.
-  [[nodiscard]] bool isInsideWork() const {
-    const auto jobs = terms_->now();
-    return jobs && jobs->isInsideWork();
+  void abandon() {
+    const Patience patience = patienceOfStop(timing_);
+    terms_->abandon(patience);
+    elector_->abandon(patience);
   }
+  [[nodiscard]] ElectorImpl& elector() { return *elector_; }
+  [[nodiscard]] bool isHere() const noexcept { return elector_->isHere(); }
 
   [[nodiscard]] SchedulerStatus status() const {
-    SchedulerStatus out{elector_->status(), {}};
+    SchedulerStatus out{isHere() ? elector_->status() : elector_->statusWithoutLease(), {}};
     const JobsContext& context = terms_->context();
     const auto wall = context.wallClock();
     for (const ScheduledJob& job : context.jobs) out.jobs.push_back({job.name, job.schedule.after(wall)});
@@ -130,9 +144,9 @@ class SingletonScheduler::Impl {
   }
 
  private:
-  const ProcessMark mark_{};
+  const LeaseTiming timing_;
   const std::shared_ptr<JobTerms> terms_;
-  std::unique_ptr<LeaderElector> elector_;
+  const std::shared_ptr<ElectorImpl> elector_;
 };
 
 SingletonScheduler::SingletonScheduler(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime)
@@ -143,10 +157,7 @@ SingletonScheduler::SingletonScheduler(Group group, std::vector<ScheduledJob> jo
 
 SingletonScheduler::~SingletonScheduler() {
   if (!impl_) return;
-  if (!impl_->isHere()) leaveToParent(std::move(impl_));
-  if (!impl_ || !impl_->isInsideWork()) return;
-  impl_->elector().requestStop();
-  ThreadPool::forCallbacks()->post([impl = std::move(impl_)]() mutable { impl.reset(); });
+  impl_->isHere() ? impl_->abandon() : leaveToParent(std::move(impl_));
 }
 SingletonScheduler::SingletonScheduler(SingletonScheduler&&) noexcept = default;
 SingletonScheduler& SingletonScheduler::operator=(SingletonScheduler&& other) noexcept {
@@ -155,14 +166,22 @@ SingletonScheduler& SingletonScheduler::operator=(SingletonScheduler&& other) no
   return *this;
 }
 
-void SingletonScheduler::start() { impl_->elector().start(); }
-void SingletonScheduler::stepDown(std::string why) { impl_->elector().stepDown(std::move(why)); }
-void SingletonScheduler::requestStop() { impl_->elector().requestStop(); }
+void SingletonScheduler::start() {
+  if (auto* own = inItsProcess(impl_)) own->elector().start();
+}
+
+void SingletonScheduler::stepDown(std::string why) {
+  if (auto* own = inItsProcess(impl_)) own->elector().stepDown(std::move(why));
+}
+
+void SingletonScheduler::requestStop(std::function<void(ReleaseResult)> done) {
+  if (auto* own = inItsProcess(impl_)) return own->elector().requestStop(std::move(done));
+  if (done) done(ReleaseResult::notHeld);
+}
 
 ReleaseResult SingletonScheduler::stop() {
-  if (!impl_->isHere() || !impl_->isInsideWork()) return impl_->elector().stop();
-  requestStop();
-  return ReleaseResult::unknown;
+  auto* own = inItsProcess(impl_);
+  return own != nullptr ? own->elector().stop() : ReleaseResult::notHeld;
 }
 
 SchedulerStatus SingletonScheduler::status() const { return impl_->status(); }

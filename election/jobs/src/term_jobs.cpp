@@ -243,8 +243,19 @@ void TermJobs::stop() {
 
 void TermJobs::awaitEnd() {
   std::unique_lock lock{mutex_};
-  idle_.wait(lock,
-             [this] { return std::all_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.isIdle(); }); });
+  const auto over = [this] {
+    return std::all_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.isIdle(); });
+  };
+  idle_.wait(lock, [&] { return over() || patience_; });
+  if (!over()) idle_.wait_for(lock, patience_->left(), over);
+}
+
+void TermJobs::abandon(const Patience& patience) {
+  {
+    const std::lock_guard lock{mutex_};
+    patience_.emplace(patience);
+  }
+  idle_.notify_all();
 }
 
 bool TermJobs::isInsideWork() const {

@@ -16,6 +16,7 @@
 #include <tenure/election/jobs/singleton_scheduler.hpp>
 
 #include "election/src/scheduler_link.hpp"
+#include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/thread_pool.hpp"
 #include "term_ledger.hpp"
 
@@ -46,6 +47,9 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   void stop();
   /// After stop(): waits for their ends, and for what the record says of them.
   void awaitEnd();
+  /// The handle is destroyed, and perhaps the loop on which the record would answer: awaitEnd() waits no longer than
+  /// `patience`.
+  void abandon(const Patience& patience);
 
   /// The calling thread is inside the work of a run.
   [[nodiscard]] bool isInsideWork() const;
@@ -98,6 +102,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   std::condition_variable idle_{};
   std::list<Job> jobs_{};
   bool stopping_{false};
+  std::optional<Patience> patience_{};                                 ///< none: the handle is there
   std::optional<std::stop_callback<std::function<void()>>> onStop_{};  ///< set before anyone else sees this
 };
 

@@ -17,7 +17,7 @@ StoreError fault(const std::string& what) { return {ErrorClass::credentials, "co
 bool mayBePlain(const std::string& host) {
   static constexpr std::array<std::string_view, 5> known{"localhost", "::1", "169.254.170.2", "169.254.170.23",
                                                          "fd00:ec2::23"};
-  if (std::find(known.begin(), known.end(), lower(host)) != known.end()) return true;
+  if (std::find(known.begin(), known.end(), lowered(host)) != known.end()) return true;
   return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
 }
 

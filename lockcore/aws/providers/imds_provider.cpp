@@ -11,7 +11,7 @@ constexpr const char* regionPath = "/latest/meta-data/placement/region";
 StoreResult<net::Url> metadataUrl(const FetchContext& context) {
   const AwsEnvironment& environment = context.environment;
   std::string text = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-  const bool v6 = lower(environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE")) == "ipv6";
+  const bool v6 = lowered(environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE")) == "ipv6";
   if (text.empty()) text = v6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
   auto url = net::parseUrl(text);
   if (!url) {

@@ -279,6 +279,17 @@ TEST_F(SingletonSchedulers, workMayStopAndDestroyItsScheduler) {
   EXPECT_EQ(stage_.recorded().past.size(), 1U);
 }
 
+TEST_F(SingletonSchedulers, aStopThatIsOnlyRequestedTellsWhenItIsDone) {
+  const auto a = stage_.copy("a", {works_.quick()});
+  ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
+  std::promise<ReleaseResult> told;
+  a->requestStop([&](ReleaseResult result) { told.set_value(result); });
+  auto result = told.get_future();
+  ASSERT_TRUE(stage_.until([&] { return result.wait_for(0s) == std::future_status::ready; }));
+  EXPECT_EQ(result.get(), ReleaseResult::released);
+  EXPECT_TRUE(stage_.stored()->released);
+}
+
 TEST_F(SingletonSchedulers, aLedgerByHandWaitsForWhatIsDueAndForWhatTheRecordSays) {
   std::promise<StoreResult<std::optional<JobRun>>> first, second;
   Listener listener;

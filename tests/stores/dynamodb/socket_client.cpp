@@ -14,6 +14,8 @@
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::test {
 namespace {
 
@@ -100,8 +102,7 @@ class Connection {
       if (!readMore(text)) return false;
     }
     reply.status = std::stoi(text.substr(text.find(' ') + 1));
-    std::string lower = text.substr(0, head);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string lower = lowered(text.substr(0, head));
     const std::size_t length = lower.find("content-length:");
     if (length == std::string::npos) return false;
     const std::size_t size = std::stoul(lower.substr(length + 15));

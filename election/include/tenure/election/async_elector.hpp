@@ -53,8 +53,9 @@ class TENURE_API AsyncElector {
   AsyncElector& operator=(AsyncElector&&) noexcept;
 
   void start();
-  /// Waits complete without a term, and the present term ends.
-  void requestStop();
+  /// Waits complete without a term, and the present term ends. `done`: as that of LeaderElector, on a thread of the
+  /// library.
+  void requestStop(std::function<void(ReleaseResult)> done = {});
   ReleaseResult stop();
   /// For everything else: status, step-down, views.
   [[nodiscard]] LeaderElector& elector() noexcept;

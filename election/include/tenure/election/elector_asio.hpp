@@ -41,4 +41,15 @@ auto asyncWaitRevoked(const AwaitedTerm& term, const Executor& executor, Complet
       std::forward<CompletionToken>(token));
 }
 
+/// As requestStop() of a LeaderElector, AsyncElector, ShardedElector or SingletonScheduler, but completes with
+/// `void(ReleaseResult)` when the stop is done, by the rules of asyncCall. Cancellation does nothing: a stop is not
+/// taken back.
+template <class Elector, class Executor, class CompletionToken = boost::asio::default_completion_token_t<Executor>>
+auto asyncStop(Elector& elector, const Executor& executor, CompletionToken&& token = CompletionToken{}) {
+  return asyncCall<ReleaseResult>(
+      executor,
+      [&elector](const std::function<void(ReleaseResult)>& done, const std::stop_token&) { elector.requestStop(done); },
+      std::forward<CompletionToken>(token));
+}
+
 }  // namespace tenure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,8 +77,12 @@ class TENURE_API LeaderElector {
   /// thread of a scheduler of yours, it acts as requestStop() and returns `unknown`, because it would wait for itself.
   ReleaseResult stop();
 
-  /// Begins what stop() does, and returns at once; for signal-handling threads and event loops.
-  void requestStop();
+  /// Begins what stop() does, and returns at once; for signal-handling threads and event loops. `done`, if there is
+  /// one, is called once with the result when all of it is done, after the other callbacks of the same end and as they
+  /// are: on the executor, never inside this call (in a forked child inside it, with `notHeld`). It may destroy the
+  /// elector. It must not throw: that ends the process. If the elector is destroyed first, it is called as well, with
+  /// `unknown` where the end did not come in time; only with a loop that ends first `done` goes, and is not called.
+  void requestStop(std::function<void(ReleaseResult)> done = {});
 
   /// Whether this process leads now, judged by the clock at this call. It can be true only after the election that
   /// onElected reports and before the deadline (I4). No lock, no allocation, about 70 ns. False does not mean that

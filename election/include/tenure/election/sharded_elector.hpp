@@ -93,8 +93,8 @@ class TENURE_API ShardedElector {
   /// of a scheduler of yours, it acts as requestStop() and returns `unknown`.
   ReleaseResult stop();
 
-  /// Begins what stop() does and returns at once.
-  void requestStop();
+  /// Begins what stop() does and returns at once. `done`: as that of LeaderElector.
+  void requestStop(std::function<void(ReleaseResult)> done = {});
 
   /// Whether this process leads that shard now, judged by the clock at this call. It takes a short lock that is never
   /// held over I/O or user code; Leadership::leads() takes none. False for an index that does not exist.

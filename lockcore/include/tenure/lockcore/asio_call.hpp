@@ -110,6 +110,9 @@ struct WaitingHandler {
 /// handler is called, because it is the handler's again then. There is no error_code and no exception: the Result says
 /// what happened. The execution context may be destroyed first, as for any handler of Asio's: then the handler is
 /// destroyed with it, and not called.
+///
+/// In coroutines give every argument that is made with braces a name before, also options and keys: g++ 12 destroys
+/// such temporaries inside a co_await twice, and the program aborts.
 template <class Result, class Executor, class Begin, class CompletionToken>
 auto asyncCall(const Executor& executor, Begin begin, CompletionToken&& token) {
   namespace asio = boost::asio;

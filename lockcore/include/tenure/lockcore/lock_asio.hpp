@@ -17,8 +17,6 @@ namespace tenure {
 ///     const tenure::LeaseKey key{"orders"};
 ///     const tenure::AcquireOptions options{.waitFor = 5s};
 ///     auto lock = co_await tenure::asyncAcquire(client, io.get_executor(), key, options, boost::asio::use_awaitable);
-///
-/// (Give key and options names as here: g++ 12 destroys temporaries twice that are made with braces inside a co_await.)
 template <class Executor, class CompletionToken = boost::asio::default_completion_token_t<Executor>>
 auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, AcquireOptions options,
                   CompletionToken&& token = CompletionToken{}) {

@@ -54,9 +54,9 @@ TENURE_API std::ostream& operator<<(std::ostream& out, LockErrc code);
 
 struct TENURE_API LockError {
   LockErrc code;
-  std::string message;                   ///< what was wrong, with which lock, what to do; one sentence or two
+  std::string message;                   ///< what was wrong, with which lock, what to do; for people: escaped
   std::optional<HolderInfo> holder{};    ///< who holds it, if that is known: for held, timeout, lost and superseded
-  std::optional<StoreError> store{};     ///< what the store said
+  std::optional<StoreError> store{};     ///< what the store said, escaped as well
   OptionFaults faults{};                 ///< for invalidOptions: all of them
   std::optional<RevokeReason> reason{};  ///< for lost
 

@@ -1,13 +1,13 @@
 #include "layout.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
 #include "json_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
@@ -164,8 +164,7 @@ LeaseKey Layout::leaseKeyOf(ItemKey key) const {
 
 bool Layout::isReserved(std::string_view attribute) const noexcept {
   constexpr std::string_view own = "tenure";
-  if (attribute.starts_with(own) && attribute.size() > own.size() &&
-      std::isupper(static_cast<unsigned char>(attribute[own.size()])) != 0) {
+  if (attribute.starts_with(own) && attribute.size() > own.size() && isUpper(attribute[own.size()])) {
     return true;
   }
   return !attribute.empty() && std::find(names_.begin(), names_.end(), attribute) != names_.end();

@@ -8,8 +8,8 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "json_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
-#include "lockcore/port/number_text.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {

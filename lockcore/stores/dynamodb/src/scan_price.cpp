@@ -1,5 +1,6 @@
 #include "scan_price.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -29,9 +30,9 @@ std::string grouped(double number) {
 
 /// Rounded to so many decimals.
 std::string decimal(double number, unsigned decimals) {
-  const double scale = std::pow(10.0, decimals);
-  std::string text = std::to_string(std::round(number * scale) / scale);  // six decimals
-  return text.substr(0, text.find('.') + 1 + decimals);
+  std::string digits = std::to_string(std::llround(number * std::pow(10.0, decimals)));
+  digits.insert(0, std::string(decimals + 1 - std::min<std::size_t>(digits.size(), decimals + 1), '0'));
+  return digits.insert(digits.size() - decimals, ".");
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <boost/json/value.hpp>
 #include <boost/throw_exception.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/json_text.hpp"
-#include "lockcore/port/number_text.hpp"
 
 namespace tenure::etcd_store {
 namespace {

@@ -7,7 +7,7 @@
 #include <boost/json/string.hpp>
 #include <boost/throw_exception.hpp>
 
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "names.hpp"
 
 namespace tenure::kubernetes_store {

@@ -6,10 +6,10 @@
 #include <boost/json/string.hpp>
 
 #include "annotations.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/attributes_json.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
-#include "lockcore/port/number_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
 #include "lockcore/port/stored_key.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/attributes_json.hpp"
-#include "lockcore/port/number_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
 #include "statements.hpp"
 

@@ -1,9 +1,10 @@
 #include "connection.hpp"
 
-#include <cctype>
 #include <string_view>
 
 #include <sqlite3.h>
+
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -55,7 +56,7 @@ int Connection::open(const std::string& path, bool mayCreate) {
 int Connection::openToRead(const std::string& path, bool isAtRest) {
   std::string uri = "file:";
   for (const char c : path) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '-' || c == '_';
+    const bool plain = isLetter(c) || isDigit(c) || c == '/' || c == '.' || c == '-' || c == '_';
     constexpr std::string_view hex = "0123456789ABCDEF";
     const auto byte = static_cast<unsigned char>(c);
     uri += plain ? std::string{c} : std::string{'%', hex[byte >> 4U], hex[byte & 15U]};

@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/thread.hpp"
 
 namespace tenure::sqlite_store {
@@ -47,7 +48,7 @@ void Worker::startThread() {
   } catch (const std::system_error& fault) {
     // The job stays queued, because no caller may be answered inside its call; the next call tries again.
     if (std::exchange(toldOfNone_, true)) return;
-    logger_.log(LogLevel::error, core_->options.store + ": no thread can be started (" + fault.code().message() +
+    logger_.log(LogLevel::error, core_->options.store + ": no thread can be started (" + errnoText(fault.code()) +
                                      "), so calls wait until there is one; raise the limit of processes (ulimit -u, "
                                      "TasksMax= of the unit, pids.max of the cgroup)");
   }

@@ -10,7 +10,7 @@
 
 #include "bearer_token.hpp"
 #include "lockcore/net/http_client.hpp"
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 
 namespace tenure::kubernetes_store {

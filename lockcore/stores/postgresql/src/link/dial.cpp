@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::postgresql_store {
 namespace {
 
 /// Five digits and capitals. No severity, which may be translated, has a digit.
 bool isSqlState(const std::string& text) {
-  const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
   return text.size() == 5 && std::any_of(text.begin(), text.end(), isDigit) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return isDigit(c) || (c >= 'A' && c <= 'Z'); });
+         std::all_of(text.begin(), text.end(), [](char c) { return isDigit(c) || isUpper(c); });
 }
 
 /// libpq keeps the SQLSTATE of a refused connection to itself. With PQERRORS_VERBOSE it writes `FATAL:  28P01: ...`.

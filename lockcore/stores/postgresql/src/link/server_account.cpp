@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "connection_settings.hpp"
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "pg_handles.hpp"
 
 namespace tenure::postgresql_store {

@@ -26,15 +26,16 @@ LossWatch::LossWatch(std::string store, std::string path) : store_{std::move(sto
 std::shared_ptr<void> LossWatch::add(std::function<void()> hint) {
   auto entry = std::make_shared<Hint>();
   entry->call = std::move(hint);
+  Hints::iterator place;  // it stays valid, and thousands of holders may leave together
   {
     const std::lock_guard lock{*mutex_};
-    hints_->push_back(entry);
+    place = hints_->insert(hints_->end(), entry);
   }
-  return {entry.get(), [entry, mutex = mutex_, hints = hints_, mark = ProcessMark{}](void*) {
+  return {entry.get(), [entry, place, mutex = mutex_, hints = hints_, mark = ProcessMark{}](void*) {
             if (!mark.isHere()) return;  // the thread that could end the call exists only in the parent
             entry->permit.revoke();
             const std::lock_guard lock{*mutex};
-            hints->remove(entry);
+            hints->erase(place);
           }};
 }
 

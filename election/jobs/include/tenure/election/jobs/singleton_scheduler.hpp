@@ -67,19 +67,18 @@ class TENURE_API SingletonScheduler {
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime = {});
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs);
 
-  /// As LeaderElector's: stops, and waits for the runs at most as long as stop() does. Called from its own work or from
-  /// one of its callbacks, it returns at once and the rest happens later: do not destroy your loop right after it
-  /// there.
+  /// As LeaderElector's: stops, and waits for the runs at most as long as stop() does. Its own work counts as a
+  /// callback: called there, it returns at once.
   ~SingletonScheduler();
   SingletonScheduler(SingletonScheduler&&) noexcept;
   SingletonScheduler& operator=(SingletonScheduler&&) noexcept;
 
-  /// As LeaderElector's. stop() inside a stop callback of JobRun::stop waits for the run of that callback, at most as
-  /// long as it waits for any; call requestStop() there.
+  /// As LeaderElector's, in its own work as in a callback. stop() inside a stop callback of JobRun::stop waits for the
+  /// run of that callback, at most as long as it waits for any; call requestStop() there.
   void start();
   void stepDown(std::string why = {});
   ReleaseResult stop();
-  void requestStop();
+  void requestStop(std::function<void(ReleaseResult)> done = {});
 
   [[nodiscard]] SchedulerStatus status() const;
 

@@ -1,0 +1,70 @@
+// Numbers, letters, words and lines of texts that somebody else wrote. They are those of ASCII whatever locale the host
+// has set, which the functions of <cctype> and streams are not.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace tenure {
+
+[[nodiscard]] constexpr bool isDigit(char c) noexcept { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr bool isUpper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
+[[nodiscard]] constexpr bool isLower(char c) noexcept { return c >= 'a' && c <= 'z'; }
+[[nodiscard]] constexpr bool isLetter(char c) noexcept { return isUpper(c) || isLower(c); }
+[[nodiscard]] constexpr char lower(char c) noexcept { return isUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+[[nodiscard]] constexpr char upper(char c) noexcept { return isLower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
+
+[[nodiscard]] inline std::string lowered(std::string_view text) {
+  std::string out{text};
+  for (char& c : out) c = lower(c);
+  return out;
+}
+
+[[nodiscard]] inline std::string uppered(std::string_view text) {
+  std::string out{text};
+  for (char& c : out) c = upper(c);
+  return out;
+}
+
+/// But for the case of letters.
+[[nodiscard]] constexpr bool sameText(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// The number, if the whole text is one in decimal that fits.
+template <class Number>
+[[nodiscard]] std::optional<Number> numberFrom(std::string_view text) noexcept {
+  Number number{};
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Parts of `text`, without the white space round them.
+[[nodiscard]] inline std::vector<std::string_view> wordsOf(std::string_view text) {
+  constexpr std::string_view blank = " \t\n\v\f\r";
+  std::vector<std::string_view> words;
+  for (std::size_t begin = text.find_first_not_of(blank); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(blank, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(blank, end);
+  }
+  return words;
+}
+
+/// Parts of `text`, without their line breaks. A line break at the end begins no further line.
+[[nodiscard]] inline std::vector<std::string_view> linesOf(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace tenure
