@@ -95,6 +95,9 @@ int main(int argc, char** argv) {
   std::set_terminate(tenure::cli::tellUnexpectedEnd);
   try {
     return tenure::cli::mainOf({argv + 1, argv + argc});
+  } catch (const tenure::cli::EndWith& end) {
+    tenure::cli::complain(end.what());
+    return end.code;
   } catch (const std::system_error& error) {
     const std::string limit = tenure::cli::limitBehind(error.code().value());
     const std::string what = error.what();

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "cli/exit_codes.hpp"
+#include "cli/hook_run.hpp"
 #include "cli/output.hpp"
 #include "cli/supervisor.hpp"
 #include "commands.hpp"
@@ -36,6 +37,10 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
   if (const std::string fault = listen.empty() ? "" : ops::faultOfListen(listen); !fault.empty()) {
     complain("--http: " + fault + "; nothing was done");
     return exitUsage;
+  }
+  if (const auto fault = faultOfHooks(config->hooks)) {
+    complain(fault->message + "; nothing was done");
+    return fault->exitCode;
   }
   SupervisorOptions options;
   options.http = listen;
