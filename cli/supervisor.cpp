@@ -154,7 +154,7 @@ int Supervisor::run() {
 
 /// Before it competes, so that nothing has happened yet where this fails.
 bool Supervisor::beginToListen() {
-  auto listener = ops::HttpListener::start({.listen = options_.http, .logger = logger_});
+  auto listener = ops::HttpListener::start({.listen = options_.http, .hosts = options_.httpHosts, .logger = logger_});
   if (!listener) {
     complain("http: " + listener.error().front().message + "; nothing was done");
     return false;

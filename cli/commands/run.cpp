@@ -44,6 +44,7 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
   }
   SupervisorOptions options;
   options.http = listen;
+  options.httpHosts = config->httpHosts;
   options.job = std::move(chosen.job);
   options.busyIsFine = arguments.busyOk;
   options.command = arguments.command;

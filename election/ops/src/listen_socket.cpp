@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <string_view>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -191,6 +192,20 @@ ListenSocket::~ListenSocket() {
   struct stat found {};
   const bool ours = lstat(address_.path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
   if (ours) unlink(address_.path.c_str());
+}
+
+std::string arrivedAt(int connection) {
+  SystemAddress own;
+  own.length = sizeof own.storage;
+  if (getsockname(connection, own.raw(), &own.length) != 0 || own.storage.ss_family == AF_UNIX) return {};
+  const bool six = own.storage.ss_family == AF_INET6;
+  const void* bytes = six ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&own.storage)->sin6_addr)
+                          : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&own.storage)->sin_addr);
+  char text[INET6_ADDRSTRLEN]{};
+  inet_ntop(six ? AF_INET6 : AF_INET, bytes, text, sizeof text);
+  constexpr std::string_view mapped = "::ffff:";  // IPv4 on a socket of IPv6
+  const std::string_view address{text};
+  return std::string{address.starts_with(mapped) ? address.substr(mapped.size()) : address};
 }
 
 UniqueFd connectTo(const ListenAddress& address, int& error) noexcept {

@@ -42,6 +42,9 @@ class ListenSocket {
   ino_t inode_{0};
 };
 
+/// The numeric address at which the connection arrived; empty: a Unix socket.
+[[nodiscard]] std::string arrivedAt(int connection);
+
 /// Begins to connect. `error` is 0 (connected), EINPROGRESS or another errno.
 [[nodiscard]] UniqueFd connectTo(const ListenAddress& address, int& error) noexcept;
 
