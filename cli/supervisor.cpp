@@ -325,6 +325,8 @@ void Supervisor::settle(const Instant& now) {
     logger_.log(LogLevel::warn,
                 "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires by itself");
   }
+  // An attempt of a wait that is over may still arrive.
+  if (gaveUpAt_ && *stopped_ == ReleaseResult::unknown) exitCode_ = exitUnknown;
   stopped_.reset();
   candidacy_.reset();
   if (exitCode_) {

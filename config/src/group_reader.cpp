@@ -103,7 +103,7 @@ GroupReader::Entries GroupReader::entriesOf(const YamlNode& map, const std::stri
     const auto [first, isNew] = seen.emplace(key.text, key.offset);
     if (!isNew) {
       fault(key.offset, pathOf(section, shownKey(key.text)),
-            "is given twice; the first is in line " + std::to_string(source_.placeOf(first->second).line));
+            "is given twice; the first is in line " + std::to_string(source_.lineOf(first->second)));
       continue;
     }
     const SectionSpec* own = sectionNamed(section);
