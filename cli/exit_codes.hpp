@@ -1,6 +1,10 @@
 // The exit codes of the tenure program; docs/reference/program.md has the same table.
 #pragma once
 
+#include <array>
+#include <stdexcept>
+#include <string>
+
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 
@@ -25,6 +29,15 @@ enum ExitCode : int {
 };
 
 static_assert(exitTerminated == 80);
+
+/// Of `run`: what no restart changes, so a service manager must not start it again.
+inline constexpr std::array permanentCodes{exitUsage, exitStore, exitNotExecutable, exitNotFound};
+
+/// Thrown through a command to main(), which reports it and ends with the code.
+struct EndWith : std::runtime_error {
+  EndWith(const std::string& why, int exitCode) : std::runtime_error{why}, code{exitCode} {}
+  int code;
+};
 
 /// For a lock or a lock token that could not be acquired, renewed or released.
 [[nodiscard]] int exitCodeOf(const LockError& error);

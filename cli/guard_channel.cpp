@@ -1,10 +1,13 @@
 #include "guard_channel.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <new>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
+#include "lockcore/runtime/open_file.hpp"
 #include "process.hpp"
 
 namespace tenure::cli {
@@ -16,16 +19,41 @@ void* mapShared(int memory, std::size_t size) {
   return page;
 }
 
+/// Since Linux 6.3; not in the headers of older systems. Where vm.memfd_noexec is 2, Linux 6.3 to 6.5 refuse without
+/// it.
+constexpr unsigned noExecSeal = 8;
+
+/// A file without a name takes the place of a memfd where a kernel has none, or seccomp refuses it.
+UniqueFd namelessFile() {
+  for (const char* directory : {"/dev/shm", "/run", "/tmp", "/var/tmp"}) {
+    if (UniqueFd file{openToWrite(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)}) return file;
+  }
+  return {};
+}
+
+/// Sealed as far as the system can: if the file were shrunk, the reader would end with SIGBUS.
+UniqueFd sharedMemory(std::size_t size) {
+  constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  UniqueFd memory{memfd_create("tenure-guard", flags | noExecSeal)};
+  if (!memory && errno == EINVAL) memory.reset(memfd_create("tenure-guard", flags));
+  const bool isSealable = static_cast<bool>(memory);
+  const int why = errno;
+  if (!memory) memory = namelessFile();
+  if (!memory) {
+    errno = why;
+    throwErrno("memfd_create for the guard, and no file in /dev/shm, /run or /tmp takes its place");
+  }
+  if (ftruncate(memory.get(), static_cast<off_t>(size)) != 0) throwErrno("sizing the memory shared with the guard");
+  if (isSealable && fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    throwErrno("sealing the memory shared with the guard");
+  }
+  return memory;
+}
+
 }  // namespace
 
 GuardChannel GuardChannel::create() {
-  UniqueFd memory{memfd_create("tenure-guard", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  if (!memory) throwErrno("memfd_create for the guard");
-  if (ftruncate(memory.get(), sizeof(Board)) != 0) throwErrno("sizing the memory shared with the guard");
-  // If the file were shrunk, the reader would end with SIGBUS.
-  if (fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    throwErrno("sealing the memory shared with the guard");
-  }
+  UniqueFd memory = sharedMemory(sizeof(Board));
   auto* board = new (mapShared(memory.get(), sizeof(Board))) Board{};
   return GuardChannel{std::move(memory), board};
 }

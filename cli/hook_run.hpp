@@ -9,14 +9,20 @@
 #include <utility>
 #include <vector>
 
+#include <tenure/config/group_config.hpp>
 #include <tenure/lockcore/clock.hpp>
 
+#include "exec_image.hpp"
 #include "job.hpp"
 
 namespace tenure::cli {
 
 /// The words that run a hook.
 [[nodiscard]] std::vector<std::string> hookCommand(const std::string& command);
+
+/// The first hook that can certainly not run: the shell cannot read it (exitUsage), or the program that its first word
+/// names by a path is not there (exitNotFound) or cannot be executed (exitNotExecutable).
+[[nodiscard]] std::optional<CommandFault> faultOfHooks(const HooksConfig& hooks);
 
 /// One run of a hook, in a process group of its own, without a guard. It never waits: `descriptors` and `untilWake` say
 /// when to call `act`. When its first process has ended, or its time is over, SIGKILL ends what it has left. It is over

@@ -11,6 +11,7 @@
 #include "environment.hpp"
 #include "lockcore/port/ascii_text.hpp"
 #include "output.hpp"
+#include "store_calls.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -206,7 +207,7 @@ std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments) 
 }
 
 std::shared_ptr<LeaseStore> lockStore(const GroupConfig& config) {
-  return makeStore(config.store, Logger::toStderr(LogLevel::warn));
+  return madeOrEnd(exitStore, [&] { return makeStore(config.store, Logger::toStderr(LogLevel::warn)); });
 }
 
 }  // namespace tenure::cli

@@ -1,6 +1,8 @@
 // The tenure program.
+#include <cerrno>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <system_error>
 #include <variant>
@@ -30,7 +32,7 @@ struct Dispatch {
   int operator()(const PauseArguments& arguments) const { return pauseCommand(arguments); }
   int operator()(const ResumeArguments& arguments) const { return resumeCommand(arguments); }
   int operator()(const HistoryArguments& arguments) const { return historyCommand(arguments); }
-  int operator()(const WatchArguments& arguments) const { return watchCommand(arguments); }
+  int operator()(const WatchArguments& arguments) const { return watchCommand(arguments, signals); }
   int operator()(const JobsArguments& arguments) const { return jobsCommand(arguments); }
   int operator()(const JobsForgetArguments& arguments) const { return jobsForgetCommand(arguments); }
   int operator()(const StoreSqlArguments& arguments) const { return storeSqlCommand(arguments); }
@@ -52,6 +54,12 @@ bool holds(const Arguments& arguments) {
   }
   return std::holds_alternative<RunArguments>(arguments) || std::holds_alternative<FenceProxyArguments>(arguments) ||
          std::holds_alternative<PauseArguments>(arguments) || std::holds_alternative<JobsForgetArguments>(arguments);
+}
+
+template <class Command>
+bool asksForJson(const Command& command) {
+  if constexpr (requires { command.json; }) return command.json;
+  return false;
 }
 
 /// The usual one writes to stderr itself, which may block while other threads renew.
@@ -77,6 +85,7 @@ int mainOf(const std::vector<std::string>& words) {
   const auto parsed = parseArguments(words);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
   const auto& arguments = std::get<Arguments>(parsed);
+  if (std::visit([](const auto& each) { return asksForJson(each); }, arguments)) keepComplaints();
   if (holds(arguments)) {
     neverWaitForReaders();
     ignoreClosedPipes();
@@ -87,22 +96,36 @@ int mainOf(const std::vector<std::string>& words) {
   return std::visit(Dispatch{signals}, arguments);
 }
 
+/// Every failure has a code and was told on stderr.
+int codeOf(const std::vector<std::string>& words) {
+  try {
+    return mainOf(words);
+  } catch (const EndWith& end) {
+    complain(end.what());
+    return end.code;
+  } catch (const std::system_error& error) {
+    const std::string limit = limitBehind(error.code().value());
+    const std::string what = error.what();
+    const bool told = limit.empty() || what.find(limit) != std::string::npos;
+    complain(what + (told ? "" : "; " + limit));
+  } catch (const std::bad_alloc&) {
+    const std::string limit = limitBehind(ENOMEM);
+    complain("there is not enough memory" + (limit.empty() ? "" : ": " + limit));
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  return exitFailed;
+}
+
 }  // namespace
 }  // namespace tenure::cli
 
 int main(int argc, char** argv) {
+  using namespace tenure::cli;
   tenure::occupyStandardDescriptors();
-  std::set_terminate(tenure::cli::tellUnexpectedEnd);
-  try {
-    return tenure::cli::mainOf({argv + 1, argv + argc});
-  } catch (const std::system_error& error) {
-    const std::string limit = tenure::cli::limitBehind(error.code().value());
-    const std::string what = error.what();
-    const bool told = limit.empty() || what.find(limit) != std::string::npos;
-    tenure::cli::complain(what + (told ? "" : "; " + limit));
-    return tenure::cli::exitFailed;
-  } catch (const std::exception& error) {
-    tenure::cli::complain(error.what());
-    return tenure::cli::exitFailed;
-  }
+  std::set_terminate(tellUnexpectedEnd);
+  const int code = codeOf({argv + 1, argv + argc});
+  const std::string json = code == exitOk ? std::string{} : toJsonOfFailure(code);
+  if (!json.empty()) static_cast<void>(say(json));
+  return code;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <unistd.h>
@@ -25,6 +26,19 @@ using std::chrono::nanoseconds;
 constexpr milliseconds readerPatience{5'000}, lookPeriod{100};
 
 std::atomic<bool> waits{true};
+
+/// For a program that reads stdout alone.
+struct Complaints {
+  std::mutex mutex;
+  bool areKept{false};
+  bool hasSaid{false};
+  std::string text{};
+};
+
+Complaints& complaints() {
+  static Complaints all;
+  return all;
+}
 
 std::string_view codeOf(Colour colour) {
   switch (colour) {
@@ -46,6 +60,22 @@ std::string_view codeOf(Colour colour) {
 
 void neverWaitForReaders() noexcept { waits.store(false); }
 
+void keepComplaints() {
+  const std::lock_guard lock{complaints().mutex};
+  complaints().areKept = true;
+}
+
+std::string toJsonOfFailure(int code) {
+  const std::lock_guard lock{complaints().mutex};
+  std::string text = complaints().text;
+  if (complaints().hasSaid || text.empty()) return {};
+  for (std::size_t at = 0; (at = text.find("tenure: ", at)) != std::string::npos;) {
+    at == 0 || text[at - 1] == '\n' ? static_cast<void>(text.erase(at, 8)) : static_cast<void>(at += 8);
+  }
+  text.resize(text.find_last_not_of('\n') + 1);
+  return R"({"error":)" + jsonString(text) + R"(,"exit_code":)" + std::to_string(code) + "}\n";
+}
+
 void complain(const std::string& message) {
   std::string out = "tenure: ";
   for (std::size_t begin = 0; begin <= message.size();) {
@@ -57,6 +87,10 @@ void complain(const std::string& message) {
 }
 
 void tell(const std::string& text) {
+  {
+    const std::lock_guard lock{complaints().mutex};
+    if (complaints().areKept) complaints().text += text;
+  }
   stderrWriter().post(text);
   if (waits) stderrWriter().flush(std::nullopt);
 }
@@ -65,6 +99,10 @@ bool say(const std::string& text, const std::function<bool()>& givesUp) {
   // What came before this text is to be read before it.
   stderrWriter().flush(waits ? std::nullopt : std::optional<nanoseconds>{OutputWriter::patienceAtExit});
   stdoutWriter().post(text);
+  {
+    const std::lock_guard lock{complaints().mutex};
+    complaints().hasSaid = true;
+  }
   int error = 0;
   milliseconds waited{0};
   while ((error = stdoutWriter().flush(lookPeriod)) == ETIMEDOUT) {

@@ -15,6 +15,13 @@ namespace tenure::cli {
 /// waits, because it acts under a lease or a lock: see OutputWriter.
 void neverWaitForReaders() noexcept;
 
+/// From this call on what is said on stderr is kept for toJsonOfFailure().
+void keepComplaints();
+
+/// Where a command with --json fails and has written nothing to stdout: `{"error":...,"exit_code":83}`. Empty: it has
+/// written something, or complained of nothing.
+[[nodiscard]] std::string toJsonOfFailure(int code);
+
 /// `tenure: <message>` on stderr, in one write.
 void complain(const std::string& message);
 

@@ -32,6 +32,12 @@ long sendByPidfd(int pidfd, int signal, unsigned flags) noexcept {
 void throwErrno(const std::string& what) { throw std::system_error{errno, std::generic_category(), what}; }
 
 std::string limitBehind(int error) {
+  rlimit memory{};
+  const bool bounded = getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY;
+  if (bounded && (error == EAGAIN || error == ENOMEM)) {
+    return "the limit of address space (ulimit -v) is " + std::to_string(memory.rlim_cur >> 20U) +
+           " MiB, which leaves no room for another thread or process; raise it";
+  }
   if (error == EAGAIN) return "no more processes or threads are allowed here (ulimit -u, pids.max of the cgroup)";
   return error == EMFILE ? "raise the limit of open files (ulimit -n, LimitNOFILE of the service)" : "";
 }

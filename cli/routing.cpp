@@ -2,22 +2,19 @@
 
 #ifdef TENURE_HAS_KUBERNETES
 #include <memory>
-#include <stdexcept>
 #include <utility>
 #include <variant>
 
 #include <tenure/adapters/pod_label.hpp>
-#include <tenure/config/kubeconfig.hpp>
 
+#include "config/src/routing_section.hpp"
 #include "store_calls.hpp"
 
 namespace tenure::cli {
 namespace {
 
 PodLabelOptions labelOptions(const GroupConfig& config) {
-  auto cluster = kubernetesOptionsOf(std::get<KubernetesConfig>(config.store));
-  if (cluster.has_error()) throw std::runtime_error{toString(cluster.error())};
-  return {.cluster = *std::move(cluster),
+  return {.cluster = config::usableOptionsOf(std::get<KubernetesConfig>(config.store)),
           .pod = config.routing.pod,
           .selector = config.routing.selector,
           .lookEvery = config.options.lease.duration,

@@ -17,6 +17,9 @@ SignalState SignalState::takeOver() noexcept {
     if (present.sa_handler == SIG_IGN) sigaddset(&state.ignored_, signal);
   }
   sigaction(SIGPIPE, nullptr, &state.pipe_);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ignore, &state.fileSize_);  // a write beyond RLIMIT_FSIZE is an error that has words (EFBIG)
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &standard, &state.child_);
@@ -30,6 +33,7 @@ SignalState SignalState::takeOver() noexcept {
 void SignalState::restore() const noexcept {
   sigaction(SIGPIPE, &pipe_, nullptr);
   sigaction(SIGCHLD, &child_, nullptr);
+  sigaction(SIGXFSZ, &fileSize_, nullptr);
   pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
 }
 

@@ -28,6 +28,7 @@ class SignalState {
   sigset_t mask_{};
   struct sigaction pipe_ {};
   struct sigaction child_ {};
+  struct sigaction fileSize_ {};
   sigset_t ignored_{};
 };
 

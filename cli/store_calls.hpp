@@ -3,9 +3,14 @@
 
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include <tenure/lockcore/lease_store.hpp>
+
+#include "exit_codes.hpp"
+#include "lockcore/port/file_access.hpp"
 
 namespace tenure::cli {
 
@@ -17,6 +22,21 @@ inline constexpr std::chrono::seconds listPatience{120};
 /// A wait that is over ends the program whatever the store does. This much more time may be used to find out, and take
 /// back, what an unanswered attempt has left.
 inline constexpr std::chrono::milliseconds unansweredTime{250};
+
+/// Calls what makes something of the store's section. Ends the program with exitStore if a file that the section names
+/// is broken, and with `codeHere` if the store can only be used elsewhere, or later (UnusableHere).
+template <class Make>
+[[nodiscard]] auto madeOrEnd(int codeHere, const Make& make) {
+  try {
+    return make();
+  } catch (const UnusableHere& here) {
+    throw EndWith{here.what(), codeHere};
+  } catch (const std::system_error&) {
+    throw;  // this process lacks something, not the store
+  } catch (const std::runtime_error& broken) {
+    throw EndWith{broken.what(), exitStore};
+  }
+}
 
 [[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience = schemaPatience);
 [[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key,

@@ -12,6 +12,7 @@
 
 #include "adopted.hpp"
 #include "config/src/duration.hpp"
+#include "config/src/store_types.hpp"
 #include "exec_image.hpp"
 #include "output.hpp"
 #include "pause_text.hpp"
@@ -40,7 +41,11 @@ Group withoutTerminate(GroupConfig config, std::shared_ptr<LeaseStore> store, Lo
 
 /// The requests to the store are counted only where somebody can see the counts.
 ops::MeteredStore storeOf(const GroupConfig& config, bool metered, const Logger& logger) {
-  auto store = makeStore(config.store, logger);
+  auto store = madeOrEnd(exitFailed, [&] {
+    const StoreStatus files = config::typeOf(config.store).readFiles(config.store);
+    if (!files && files.error().permanent) throw std::runtime_error{files.error().message};
+    return makeStore(config.store, logger);
+  });
   if (!metered) return {std::move(store)};
   const std::string name = store->describe();
   return ops::metered(std::move(store), name);
@@ -96,7 +101,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       quietLog_{config.logLevel, config.logFormat, mayHaveNothingToTell(options_, config.logLevel)},
       startupLog_{quietLog_.logger()},
       logger_{prefixed(quietLog_.logger(), toString(LeaseKey{config.options.group}))},
-      routing_{routingOf(config, logger_)},
+      routing_{madeOrEnd(exitFailed, [&] { return routingOf(config, logger_); })},
       store_{storeOf(config, !options_.http.empty(), startupLog_.logger())},
       group_{withoutTerminate(std::move(config), store_.store, startupLog_.logger())},
       signalState_{signals},
@@ -132,7 +137,7 @@ int Supervisor::run() {
     return fault->exitCode;
   }
   requireFreeDescriptors(tasks_.descriptor(), descriptorsNeeded);
-  if (!options_.http.empty() && !beginToListen()) return exitUsage;
+  if (!options_.http.empty() && !beginToListen()) return exitFailed;
   compete();
   while (!finished_) {
     wait();
@@ -149,7 +154,7 @@ int Supervisor::run() {
 
 /// Before it competes, so that nothing has happened yet where this fails.
 bool Supervisor::beginToListen() {
-  auto listener = ops::HttpListener::start({.listen = options_.http, .logger = logger_});
+  auto listener = ops::HttpListener::start({.listen = options_.http, .hosts = options_.httpHosts, .logger = logger_});
   if (!listener) {
     complain("http: " + listener.error().front().message + "; nothing was done");
     return false;
@@ -320,6 +325,8 @@ void Supervisor::settle(const Instant& now) {
     logger_.log(LogLevel::warn,
                 "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires by itself");
   }
+  // An attempt of a wait that is over may still arrive.
+  if (gaveUpAt_ && *stopped_ == ReleaseResult::unknown) exitCode_ = exitUnknown;
   stopped_.reset();
   candidacy_.reset();
   if (exitCode_) {

@@ -36,9 +36,10 @@ struct SupervisorOptions {
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};  ///< for leadership; zero: leave as soon as somebody else leads
   std::string configFile;                           ///< absolute, for the job's environment; empty: there is none
-  bool namesHolder{false};  ///< reports who holds what the user waits for, whatever the log level
-  std::string http{};       ///< where to listen; empty: nowhere
-  bool busyIsFine{false};   ///< if somebody else leads when the wait ends, exit with 0
+  bool namesHolder{false};               ///< reports who holds what the user waits for, whatever the log level
+  std::string http{};                    ///< where to listen; empty: nowhere
+  std::vector<std::string> httpHosts{};  ///< `http.hosts`
+  bool busyIsFine{false};                ///< if somebody else leads when the wait ends, exit with 0
   /// Set: the command is not run for as long as this copy leads, but once in each of the job's periods.
   std::optional<TermLedger::Job> job{};
   HooksConfig hooks{};

@@ -17,7 +17,7 @@ namespace tenure::cli {
 [[nodiscard]] int pauseCommand(const PauseArguments& arguments);
 [[nodiscard]] int resumeCommand(const ResumeArguments& arguments);
 [[nodiscard]] int historyCommand(const HistoryArguments& arguments);
-[[nodiscard]] int watchCommand(const WatchArguments& arguments);
+[[nodiscard]] int watchCommand(const WatchArguments& arguments, const SignalState& signals);
 [[nodiscard]] int jobsCommand(const JobsArguments& arguments);
 [[nodiscard]] int jobsForgetCommand(const JobsForgetArguments& arguments);
 [[nodiscard]] int storeSqlCommand(const StoreSqlArguments& arguments);

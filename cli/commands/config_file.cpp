@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include <tenure/lockcore/lease_options.hpp>
 
 #include "cli/exit_codes.hpp"
+#include "cli/hook_run.hpp"
 #include "cli/output.hpp"
 #include "cli/routing.hpp"
 #include "cli/store_calls.hpp"
@@ -22,6 +24,7 @@
 #include "config/src/config_keys.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
+#include "election/ops/src/listen_socket.hpp"
 #include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
@@ -49,7 +52,8 @@ std::optional<GroupConfig> loadUnshardedOrComplain(const std::string& file) {
 }
 
 LeaseOfGroup leaseOf(const GroupConfig& config) {
-  return {LeaseKey{config.options.group}, makeStore(config.store, Logger::toStderr(LogLevel::warn))};
+  return {LeaseKey{config.options.group},
+          madeOrEnd(exitStore, [&] { return makeStore(config.store, Logger::toStderr(LogLevel::warn)); })};
 }
 
 namespace {
@@ -91,13 +95,62 @@ int connect(const GroupConfig& config, const LeaseOfGroup& lease) {
   return exitOk;
 }
 
-/// A file may be for another place, such as a pod, whose store cannot be made here. The file is good all the same.
-std::string storeText(const GroupConfig& config) {
-  try {
-    return leaseOf(config).store->describe();
-  } catch (const std::runtime_error& cannot) {
-    return fmt::format("{} (which cannot be used from here: {})", config::typeOf(config.store).name, cannot.what());
+/// What a look at this machine has found: the code with which `tenure run` would end for good, or what is only missing
+/// here. A file may be for another place, such as a pod, and is good all the same.
+struct Here {
+  std::string store{};  ///< its name, with its place where it can be made
+  int code{exitOk};
+  std::vector<std::string> broken{};
+  std::vector<std::string> missing{};
+
+  void note(const StoreError& error) {
+    if (mayPass(error)) return;
+    if (error.permanent) code = exitStore;
+    (error.permanent ? broken : missing).push_back(error.message);
   }
+};
+
+/// A store that is a file shows without a request whether it can be one.
+StoreStatus lookAtFile(const GroupConfig& config, LeaseStore& store) {
+  const auto& type = config::typeOf(config.store);
+  if (!type.access) return {};
+  if (const FileAccess access = type.access(config.store); access.obstacle) return *access.obstacle;
+  const ReadOutcome record = readNow(store, LeaseKey{config.options.group});
+  return record ? StoreStatus{} : StoreStatus{record.error()};
+}
+
+void lookAtStore(const GroupConfig& config, Here& here) {
+  const auto& type = config::typeOf(config.store);
+  here.store = type.name;
+  try {
+    const auto store = makeStore(config.store, Logger::toStderr(LogLevel::warn));
+    here.store = store->describe();
+    for (const StoreStatus& looked : {type.readFiles(config.store), lookAtFile(config, *store)}) {
+      if (!looked) here.note(looked.error());
+    }
+  } catch (const UnusableHere& cannot) {
+    here.missing.emplace_back(cannot.what());
+  } catch (const std::system_error&) {
+    throw;
+  } catch (const std::runtime_error& fault) {
+    here.note({ErrorClass::misconfigured, fault.what(), true});
+  }
+}
+
+/// By the code that `tenure run` uses.
+Here lookHere(const GroupConfig& config) {
+  Here here;
+  lookAtStore(config, here);
+  if (const auto fault = faultOfHooks(config.hooks)) {
+    const bool absent = fault->exitCode == exitNotFound;
+    (absent ? here.missing : here.broken).push_back(fault->message);
+    if (!absent && here.code == exitOk) here.code = fault->exitCode;
+  }
+  if (config.httpListen.empty()) return here;
+  if (const auto fault = ops::ListenSocket::obstacle(*parseListen(config.httpListen))) {
+    here.missing.push_back("http.listen: " + fault->message);
+  }
+  return here;
 }
 
 }  // namespace
@@ -105,14 +158,18 @@ std::string storeText(const GroupConfig& config) {
 int checkCommand(const CheckArguments& arguments) {
   const auto config = loadOrComplain(arguments.config);
   if (!config) return exitUsage;
+  const Here here = lookHere(*config);
+  for (const std::string& fault : here.broken) complain(arguments.config + ": is broken: " + fault);
+  if (here.code != exitOk) return here.code;
   if (arguments.connect) {
     if (const int code = connect(*config, leaseOf(*config)); code != exitOk) return code;
   }
+  for (const std::string& cause : here.missing) complain(arguments.config + ": cannot be used here: " + cause);
   if (arguments.effective) return say(effectiveYaml(*config)) ? exitOk : exitFailed;
   const LeaseTiming timing = LeaseTiming::from(config->options.lease).value();
   const std::string line = fmt::format("{}: OK: group {}, lease {}, heartbeat {}, store {}{}\n", arguments.config,
                                        toString(LeaseKey{config->options.group}), durationText(timing.duration()),
-                                       durationText(timing.heartbeat()), storeText(*config),
+                                       durationText(timing.heartbeat()), here.store,
                                        arguments.connect ? ", which is reached and ready" : "");
   return say(line) ? exitOk : exitFailed;
 }

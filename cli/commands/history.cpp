@@ -1,4 +1,6 @@
 #include <chrono>
+#include <csignal>
+#include <optional>
 #include <poll.h>
 #include <string>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/signals.hpp"
 #include "cli/watch_text.hpp"
 #include "commands.hpp"
 #include "config_file.hpp"
@@ -98,20 +101,28 @@ int historyCommand(const HistoryArguments& arguments) {
   return say(out) ? exitOk : exitFailed;
 }
 
-int watchCommand(const WatchArguments& arguments) {
+int watchCommand(const WatchArguments& arguments, const SignalState& signals) {
   constexpr const char* homeAndClear = "\033[H\033[2J";
   Watched watched{addressFor(arguments.http, arguments.config)};
   if (watched.address.empty()) return exitUsage;
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   Instant askedAt{};
+  std::optional<SignalEvents> events;
+  if (terminal) events.emplace(signals.heeded({SIGINT, SIGTERM, SIGHUP}));
   for (;;) {
     ask(watched, askedAt);
     if (!terminal && !watched.age) return complain(watched.fault), exitFailed;
     if (watched.age)
       watched.age = std::chrono::ceil<std::chrono::milliseconds>(elapsedForChallenger(askedAt, readClock()));
-    if (!say((terminal ? homeAndClear : "") + watchText(watched, stdoutHasColours()))) return exitFailed;
+    bool stops = false;
+    const auto asked = [&] { return stops = stops || (events && events->next()); };
+    if (!say((terminal ? homeAndClear : "") + watchText(watched, stdoutHasColours()), asked)) {
+      return stops ? exitOk : exitFailed;
+    }
     if (!terminal) return exitOk;
-    poll(nullptr, 0, 500);
+    pollfd entry{events->descriptor(), POLLIN, 0};
+    poll(&entry, 1, 500);
+    if (asked()) return exitOk;
   }
 }
 

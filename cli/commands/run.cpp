@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "cli/exit_codes.hpp"
+#include "cli/hook_run.hpp"
 #include "cli/output.hpp"
 #include "cli/supervisor.hpp"
 #include "commands.hpp"
@@ -37,8 +38,13 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
     complain("--http: " + fault + "; nothing was done");
     return exitUsage;
   }
+  if (const auto fault = faultOfHooks(config->hooks)) {
+    complain(fault->message + "; nothing was done");
+    return fault->exitCode;
+  }
   SupervisorOptions options;
   options.http = listen;
+  options.httpHosts = config->httpHosts;
   options.job = std::move(chosen.job);
   options.busyIsFine = arguments.busyOk;
   options.command = arguments.command;

@@ -127,6 +127,7 @@ struct Room {
 };
 
 struct LimitFacts {
+  bool hasProc{true};                          ///< /proc is mounted
   std::optional<std::uint64_t> descriptors{};  ///< the soft limit
   std::uint64_t descriptorsNeeded{0};
   std::vector<Room> processes{};  ///< each limit that there is

@@ -58,6 +58,7 @@ const std::vector<Check>& checks() {
        "a network file system, or mounted read-only"},
       {"files.space", "free space and inodes there", "less than 64 MiB, or less than 1000 inodes",
        "less than 4 MiB, or no inode"},
+      {"limits.proc", "whether /proc is mounted", "", "it is not: `tenure run` cannot start its guard"},
       {"limits.descriptors", "the limit of open files against what a candidate needs", "little is left for a job",
        "less than a candidate needs"},
       {"limits.processes", "the limits of processes and threads (`ulimit -u`, `pids.max`) and how many there are",

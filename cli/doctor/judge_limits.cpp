@@ -17,6 +17,12 @@ constexpr const char* notShown = "this system does not show it";
 constexpr const char* noGroup = "no cgroup with this controller is shown here";
 constexpr std::uint64_t oneMebibyte = 1U << 20U;
 
+void judgeProc(const LimitFacts& limits, Report& report) {
+  if (limits.hasProc) return report.ok("limits.proc", "/proc is mounted, where a job's processes are found.");
+  report.fault("limits.proc", "/proc is not mounted, so tenure run starts no guard and no job.",
+               "Mount it: mount -t proc proc /proc.");
+}
+
 void judgeDescriptors(const LimitFacts& limits, Report& report) {
   if (!limits.descriptors) return report.notLookedAt("limits.descriptors", notShown);
   const std::uint64_t most = *limits.descriptors, needed = limits.descriptorsNeeded;
@@ -134,6 +140,7 @@ void judgeJobCgroup(const LimitFacts& limits, Report& report) {
 
 void judgeLimits(const Facts& facts, Report& report) {
   const LimitFacts& limits = facts.limits;
+  judgeProc(limits, report);
   judgeDescriptors(limits, report);
   judgeProcesses(limits, report);
   judgeCoreDumps(limits, report);

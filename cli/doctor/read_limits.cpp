@@ -70,6 +70,7 @@ void readProcessLimits(const MachineTree& tree, LimitFacts& facts) {
 
 LimitFacts readLimits(const MachineTree& tree) {
   LimitFacts facts;
+  facts.hasProc = std::filesystem::exists(tree.path("/proc/self"));
   readProcessLimits(tree, facts);
   facts.corePattern = tree.text("/proc/sys/kernel/core_pattern").value_or("");
   readCgroup(tree, facts);

@@ -39,7 +39,8 @@ boost::system::result<std::string, ValueFault> readSmallFile(const std::filesyst
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ValueFault{"the file cannot be read: " + errnoText(errno)};
     text.append(chunk.data(), static_cast<std::size_t>(n));
-    if (text.size() > maxFileBytes) return ValueFault{"the file is larger than 1 MiB; check that it is the right one"};
+    if (text.size() > maxFileBytes)
+      return ValueFault{"the file is larger than 1 MiB; check that it is the right one", true};
   }
 }
 

@@ -15,6 +15,7 @@ namespace tenure {
 /// What is wrong with the text of one value, as a sentence without its end.
 struct ValueFault {
   std::string message;
+  bool isOfContent{false};  ///< of a file that could be read
 
   friend bool operator==(const ValueFault&, const ValueFault&) = default;
 };

@@ -14,7 +14,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.logLevel, c.logFormat, c.httpListen, c.routing, c.hooks, c.jobs);
+                    c.logLevel, c.logFormat, c.httpListen, c.httpHosts, c.routing, c.hooks, c.jobs);
   };
   return parts(a) == parts(b);
 }
@@ -28,6 +28,9 @@ OptionFaults faultsOf(const GroupConfig& config) {
   if (!config.httpListen.empty()) {
     const auto address = parseListen(config.httpListen);
     if (!address) faults.push_back({"http.listen", address.error().message});
+  }
+  for (const std::string& host : config.httpHosts) {
+    if (std::string fault = faultOfHost(host); !fault.empty()) faults.push_back({"http.hosts", std::move(fault)});
   }
   for (OptionFault& ofRouting : config::faultsOfRouting(config)) faults.push_back(std::move(ofRouting));
   for (OptionFault& ofHooks : config::faultsOfHooks(config)) faults.push_back(std::move(ofHooks));

@@ -103,7 +103,7 @@ GroupReader::Entries GroupReader::entriesOf(const YamlNode& map, const std::stri
     const auto [first, isNew] = seen.emplace(key.text, key.offset);
     if (!isNew) {
       fault(key.offset, pathOf(section, shownKey(key.text)),
-            "is given twice; the first is in line " + std::to_string(source_.placeOf(first->second).line));
+            "is given twice; the first is in line " + std::to_string(source_.lineOf(first->second)));
       continue;
     }
     const SectionSpec* own = sectionNamed(section);
@@ -264,6 +264,7 @@ void GroupReader::store(const KeySpec& spec, const YamlNode& value, const std::s
                         const std::string& written) {
   const std::string path = inFile(spec.key.path);
   if (auto wrong = spec.set(text, config_)) return fault(value.offset, path, wrong->message + written);
+  if (path.starts_with("hooks.") && text != value.text) config_.hooksAsWritten[path] = value.text;
   outOfRange_[path] = outOfRange(text, spec.key.allowed).message + written;
   if (path == "store.type") storeTypeKnown_ = true;
 }

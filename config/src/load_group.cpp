@@ -42,7 +42,7 @@ result<GroupConfig, ConfigFaults> readDocument(const config::SourceText& source,
     reader.read(*document.root);
     for (const config::ReaderFault& wrong : reader.faults()) add(faults, name, wrong.place, wrong.key, wrong.message);
   } else if (!document.fatal) {
-    add(faults, name, {}, "", "the file is empty; it needs at least group and store");
+    add(faults, name, {1, 1}, "", "the file is empty; it needs at least group and store");
   }
   if (faults.empty()) return reader.config();
   sortByPlace(faults);
@@ -64,7 +64,7 @@ result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& con
 result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text, const std::string& name,
                                                           const VariableSource& variables) {
   if (text.size() > config::maxFileBytes) {
-    return ConfigFaults{{name, 0, 0, "", "the text is larger than 1 MiB; check that it is the right one"}};
+    return ConfigFaults{{name, 1, 1, "", "the text is larger than 1 MiB; check that it is the right one"}};
   }
   const config::SourceText source{text};
   if (auto wrong = source.fault()) {
@@ -75,7 +75,10 @@ result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text,
 
 result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file) {
   auto text = config::readSmallFile(file, "check the path, or write one with tenure init");
-  if (!text) return ConfigFaults{{file.string(), 0, 0, "", text.error().message}};
+  if (!text) {
+    const int start = text.error().isOfContent ? 1 : 0;
+    return ConfigFaults{{file.string(), start, start, "", text.error().message}};
+  }
   auto config = loadGroupConfigFromText(*text, file.string());
   if (!config) return config;
   std::error_code error;

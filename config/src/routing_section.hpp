@@ -16,4 +16,8 @@ void addRoutingKeys(std::vector<KeySpec>& out);
 
 [[nodiscard]] OptionFaults faultsOfRouting(const GroupConfig& config);
 
+/// kubernetesOptionsOf(). Throws std::runtime_error with all faults of the kubeconfig file, and UnusableHere where it
+/// cannot be read.
+[[nodiscard]] TENURE_API KubernetesStoreOptions usableOptionsOf(const KubernetesConfig& config);
+
 }  // namespace tenure::config

@@ -256,6 +256,16 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
                 "encryption, so other machines should reach it in trusted networks only."},
       listenCodec(), [](auto& config) -> auto& { return config.httpListen; }));
   out.back().get = [codec = listenCodec()](const GroupConfig& config) { return codec.write(config.httpListen); };
+  out.push_back(keySpec<std::vector<std::string>>(
+      {.path = "http.hosts",
+       .fallback = "off",
+       .example = "[leader.example.org]",
+       .about = "Names, without ports, that the header Host of a request may have besides localhost and the address to "
+                "which it was sent. A listener on loopback refuses all others (421), so that no web page reads it "
+                "under a name of its own; a listener elsewhere does so only if this key is given. A YAML list, or one "
+                "text with commas between."},
+      listCodec("names or addresses of hosts"), [](auto& config) -> auto& { return config.httpHosts; }));
+  out.back().derived = [](const GroupConfig&) { return "off"; };
   std::vector<std::pair<std::string, LogLevel>> levels;
   for (const LogLevel level :
        {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {

@@ -72,11 +72,18 @@ std::size_t SourceText::lineIndex(std::size_t offset) const {
 Place SourceText::placeOf(std::size_t offset) const {
   offset = std::min(offset, text_.size());
   const std::size_t line = lineIndex(offset);
-  const auto first = text_.begin() + static_cast<std::ptrdiff_t>(lineStarts_[line]);
+  const bool goesOn = placed_ >= lineStarts_[line] && placed_ <= offset;
+  if (!goesOn) placed_ = lineStarts_[line], charactersThere_ = 0;
+  const auto first = text_.begin() + static_cast<std::ptrdiff_t>(placed_);
   const auto last = text_.begin() + static_cast<std::ptrdiff_t>(offset);
-  const auto characters =
+  charactersThere_ +=
       std::count_if(first, last, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
-  return {static_cast<int>(line + 1), static_cast<int>(characters + 1)};
+  placed_ = offset;
+  return {static_cast<int>(line + 1), static_cast<int>(charactersThere_ + 1)};
+}
+
+int SourceText::lineOf(std::size_t offset) const {
+  return static_cast<int>(lineIndex(std::min(offset, text_.size())) + 1);
 }
 
 std::string_view SourceText::lineAt(std::size_t offset) const {

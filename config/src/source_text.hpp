@@ -1,6 +1,7 @@
 // The bytes of a configuration file, and the line and column of each.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +28,10 @@ class SourceText {
   explicit SourceText(std::string_view text);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  /// Offsets after the end count as the end.
+  /// Offsets after the end count as the end. Ascending ones of one line cost no more than a walk along it. One thread
+  /// at a time.
   [[nodiscard]] Place placeOf(std::size_t offset) const;
+  [[nodiscard]] int lineOf(std::size_t offset) const;
   [[nodiscard]] std::string_view lineAt(std::size_t offset) const;
 
   /// Faults that prevent reading the text as YAML at all: not UTF-8, control characters, tabs used for indentation.
@@ -43,6 +46,8 @@ class SourceText {
 
   std::string text_;
   std::vector<std::size_t> lineStarts_;
+  mutable std::size_t placed_{0};              ///< the last offset whose place was asked for
+  mutable std::ptrdiff_t charactersThere_{0};  ///< before it, in its line
 };
 
 }  // namespace tenure::config

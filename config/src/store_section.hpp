@@ -56,6 +56,12 @@ class StoreSection {
     };
   }
 
+  /// `read` gives a StoreStatus from Options.
+  template <typename Read>
+  void filesBy(Read read) {
+    row_.readFiles = [read](const StoreConfig& store) { return read(std::get<Options>(store)); };
+  }
+
   /// `look` gives a FileAccess from Options.
   template <typename Look>
   void accessBy(Look look) {

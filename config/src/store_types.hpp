@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tenure/lockcore/export.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "key_spec.hpp"
 #include "lockcore/port/file_access.hpp"
@@ -35,6 +36,9 @@ struct StoreType {
   std::function<void(StoreConfig& store, const std::filesystem::path& directory)> resolvePaths =
       [](StoreConfig&, const std::filesystem::path&) {};
   std::function<std::shared_ptr<LeaseStore>(const StoreConfig& store, Logger logger)> make{};
+  /// Reads what the store needs on this machine besides what its factory reads, as the store itself reads it. Nothing
+  /// is made or asked of a server. A permanent error is one that stays until the file is another.
+  std::function<StoreStatus(const StoreConfig& store)> readFiles = [](const StoreConfig&) { return StoreStatus{}; };
   /// What this user may do with the store's files, without making or changing any. Empty: the store has a server, or
   /// none of both.
   std::function<FileAccess(const StoreConfig& store)> access{};

@@ -118,6 +118,9 @@ std::string exampleOf(std::string_view section, const std::string& head) {
 std::string effectiveEntry(const KeySpec& spec, const GroupConfig& config) {
   const std::string indentation = indentationOf(spec.key.path);
   const std::string name = nameIn(spec.key.path);
+  if (const auto written = config.hooksAsWritten.find(spec.key.path); written != config.hooksAsWritten.end()) {
+    return indentation + name + ": " + config::yamlKey(written->second) + "\n";
+  }
   if (const auto value = spec.get(config)) return indentation + name + ": " + *value + "\n";
   if (!spec.derived) return indentation + "# " + name + ": missing\n";
   const std::string value = spec.derived(config);

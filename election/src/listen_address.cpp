@@ -1,5 +1,6 @@
 #include "listen_address.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <charconv>
 #include <optional>
@@ -69,6 +70,28 @@ std::string toString(const ListenAddress& address) {
   if (address.isUnix()) return std::string{unixPrefix} + address.path;
   const bool six = address.host.find(':') != std::string::npos;
   return (six ? '[' + address.host + ']' : address.host) + ':' + std::to_string(address.port);
+}
+
+std::string nameInHost(std::string_view host) {
+  const bool bracketed = host.starts_with('[');
+  const std::size_t end = bracketed ? host.find(']') : std::min(host.find(':'), host.size());
+  if (end == std::string_view::npos) return {};
+  const std::string_view port = host.substr(end + (bracketed ? 1 : 0));
+  if (!port.empty() && port != ":" && (port.front() != ':' || !portOf(port.substr(1)))) return {};
+  std::string name{host.substr(bracketed ? 1 : 0, end - (bracketed ? 1 : 0))};
+  if (!bracketed && name.ends_with('.')) name.pop_back();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return name;
+}
+
+std::string faultOfHost(const std::string& host) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789-._";
+  const std::string name = nameInHost(host);
+  const bool six = isNumeric(name, AF_INET6) && host.starts_with('[');
+  const bool plain = !name.empty() && name.find_first_not_of(letters) == std::string::npos;
+  if ((six || plain) && host.find(six ? "]:" : ":") == std::string::npos) return {};
+  return inQuotes(host) + " is no name or address of a host; give it without a port, such as leader.example.org";
 }
 
 bool isLocal(const ListenAddress& address) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <boost/system/result.hpp>
 
@@ -28,6 +29,12 @@ struct AddressFault {
 
 /// `127.0.0.1:9200`, `[::1]:9200`, `unix:/run/x.sock`.
 [[nodiscard]] TENURE_API std::string toString(const ListenAddress& address);
+
+/// A name or address without a port, as the header Host has it. Empty: it is one.
+[[nodiscard]] TENURE_API std::string faultOfHost(const std::string& host);
+
+/// The name in a header Host, in small letters, without port, brackets and the dot at its end. Empty: it is malformed.
+[[nodiscard]] TENURE_API std::string nameInHost(std::string_view host);
 
 /// Whether only this machine reaches it.
 [[nodiscard]] TENURE_API bool isLocal(const ListenAddress& address);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "lockcore/port/file_access.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::net {
@@ -26,6 +27,7 @@ class Reader {
     // Where the directory cannot be opened, the whole path tells what is wrong.
     auto text = directory >= 0 ? regularFile(place.filename().string(), longestFile, directory)
                                : regularFile(path, longestFile);
+    if (!text && text.error().bySystem) throw UnusableHere(name + " " + text.error().why);
     if (!text) throw std::runtime_error(name + " " + text.error().why);
     return *std::move(text);
   }

@@ -14,7 +14,7 @@
 namespace tenure {
 namespace {
 
-FileRefusal unreadable() { return {"cannot be read: " + errnoText(errno)}; }
+FileRefusal unreadable() { return {"cannot be read: " + errnoText(errno), true}; }
 
 boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path, int directory) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.

@@ -16,6 +16,9 @@ namespace tenure {
 /// "cannot be read: No such file or directory", "is not a regular file", "is longer than 64 KiB".
 struct FileRefusal {
   std::string why{};
+  /// The system refused: the file is missing, this user may not read it, the disk fails. Otherwise the file itself is
+  /// wrong, here and everywhere.
+  bool bySystem{false};
 };
 [[noreturn]] TENURE_API void throw_exception_from_error(const FileRefusal& refusal,
                                                         const boost::source_location& where);

@@ -1,14 +1,23 @@
-"""What a program inherits: closed descriptors, blocked signals, ignored signals. TENURE_PROGRAM names the program."""
+"""What a program inherits: closed descriptors, blocked and ignored signals, limits, a system without /proc or some of its calls.
+
+TENURE_PROGRAM names the program.
+"""
 
 import contextlib
+import ctypes
+import errno
 import http.client
 import itertools
+import json
 import os
 import pathlib
+import platform
+import resource
 import shutil
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -174,6 +183,163 @@ class IgnoredSignals(Signals):
                     with self.assertRaises(subprocess.TimeoutExpired):
                         process.wait(1)
                     self.ends(process)
+
+
+class Limits(Case):
+    """A limit ends no command without a word."""
+
+    def end_of(self, *words, limit, value):
+        process = self.start(*words, prepare=lambda: resource.setrlimit(limit, (value, value)), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        _, told = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, told
+
+    def test_no_file_may_grow(self):
+        commands = {"init": ("init", "new.yaml"), "run": ("run", "-c", self.config, "--once", "--wait", "2s", "--", "touch", "ran"),
+                    "lock": ("lock", "hold", "x", "--store", "sqlite", "--path", "locks.db", "--wait", "2s", "--", "touch", "ran")}
+        for name, words in commands.items():
+            with self.subTest(name):
+                code, told = self.end_of(*words, limit=resource.RLIMIT_FSIZE, value=0)
+                self.assertIn(code, (1, 83, 86), told)
+                self.assertRegex(told, "(?i)file too large|limit is full")
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_job_finds_the_signal_of_that_limit_as_it_was(self):
+        with (self.folder / "state").open("w") as out:
+            job = ("sh", "-c", "grep SigIgn /proc/self/status")
+            self.assertEqual(self.start("run", "-c", self.config, "--once", "--", *job, stdout=out).wait(PATIENCE_S), 0)
+        ignored = int(self.lines("state")[0].split()[1], 16)
+        self.assertEqual(ignored & 1 << (signal.SIGXFSZ - 1), 0)
+
+    def test_little_address_space(self):
+        if "san" in os.environ.get("LD_PRELOAD", "") or subprocess.run([PROGRAM, "--version"], capture_output=True, check=False,
+                                                                       preexec_fn=lambda: resource.setrlimit(
+                                                                           resource.RLIMIT_AS, (1 << 30, 1 << 30))).returncode != 0:
+            self.skipTest("a sanitizer needs terabytes of address space")
+        for mebibytes in range(24, 72, 4):
+            with self.subTest(mebibytes=mebibytes):
+                code, told = self.end_of("run", "-c", self.config, "--once", "--wait", "1s", "--", "true", limit=resource.RLIMIT_AS,
+                                         value=mebibytes << 20)
+                self.assertTrue(code == 0 or told, code)
+                if told.startswith("tenure: Resource temporarily unavailable"):
+                    self.assertIn("(ulimit -v) is ", told)
+                self.assertGreaterEqual(code, 0, told)
+
+
+def without(call, error, unless_flag=0):
+    """seccomp: this process and its children get `error` from the call, unless its second argument has the flag."""
+    number = {("memfd_create", "x86_64"): 319, ("memfd_create", "aarch64"): 279}[call, platform.machine()]
+    load, equal, test, end = 0x20, 0x15, 0x45, 0x06
+    allow, refuse = 0x7fff0000, 0x00050000 | error
+    program = [(load, 0, 0, 0), (equal, 0, 3, number), (load, 0, 0, 24), (test, 1, 0, unless_flag), (end, 0, 0, refuse), (end, 0, 0, allow)]
+    code = b"".join(struct.pack("HBBI", *each) for each in program)
+    room = ctypes.create_string_buffer(code)
+    head = struct.pack("HxxxxxxP", len(program), ctypes.addressof(room))
+
+    def prepare():
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, head, 0, 0) != 0:
+            os._exit(99)
+        _ = room  # it must live as long
+
+    return prepare
+
+
+class RefusedCalls(Case):
+    """A kernel or seccomp that refuses a call which has another way."""
+
+    def test_a_memory_for_the_guard_is_found_all_the_same(self):
+        ways = {"none of that name": without("memfd_create", errno.ENOSYS), "seccomp": without("memfd_create", errno.EPERM),
+                "only with MFD_NOEXEC_SEAL": without("memfd_create", errno.EACCES, unless_flag=8), "each flag is unknown": without("memfd_create", errno.EINVAL)}
+        for name, prepare in ways.items():
+            with self.subTest(name):
+                process = self.start("run", "-c", self.config, "--once", "--", "echo", "JOB", prepare=prepare, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True)
+                out, told = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual((process.returncode, out), (0, "JOB\n"), told)
+
+    def test_without_proc_run_and_doctor_say_so(self):
+        if os.geteuid() != 0 or not shutil.which("unshare"):
+            self.skipTest("it needs root and unshare")
+        bare = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh", PROGRAM]
+        ran = subprocess.run([*bare, "run", "-c", self.config, "--once", "--", "touch", "ran"], cwd=self.folder, capture_output=True,
+                             text=True, check=False, timeout=PATIENCE_S)
+        self.assertEqual(ran.returncode, 1, ran.stderr)
+        self.assertIn("is /proc mounted?", ran.stderr)
+        looked = subprocess.run([*bare, "doctor", self.config, "--json"], cwd=self.folder, capture_output=True, text=True, check=False,
+                                timeout=PATIENCE_S)
+        self.assertEqual(looked.returncode, 87, looked.stderr)
+        grades = {one["name"]: one["grade"] for one in json.loads(looked.stdout)["findings"]}
+        self.assertEqual(grades["limits.proc"], "fault")
+
+
+class FullDisk(Case):
+    FILL = """
+mount -t tmpfs -o size=400k none "$1" && cd "$1" && cp "$2" group.yaml && "$3" run -c group.yaml --once -- true || exit 99
+for left in $(seq 24 2 60); do
+  rm -f fill; dd if=/dev/zero of=fill bs=1k; truncate -s -${left}k fill
+  "$3" run -c group.yaml --once --wait 500ms -- echo JOB >"$4/log" 2>&1
+  code=$?
+  grep -q "may still arrive" "$4/log" && exit $code
+done
+exit 98
+"""
+
+    def test_an_acquisition_that_may_still_arrive_ends_with_86(self):
+        if os.geteuid() != 0 or not shutil.which("unshare"):
+            self.skipTest("it needs root and unshare")
+        disk = self.folder / "disk"
+        disk.mkdir()
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", self.FILL, "sh", disk, self.config, PROGRAM, self.folder],
+                              capture_output=True, text=True, check=False, timeout=4 * PATIENCE_S)
+        self.assertEqual(done.returncode, 86, done.stderr[-500:] + "\n".join(self.lines("log")))
+
+
+class Failures(Case):
+    """A program that reads stdout alone gets JSON also where a command with --json fails."""
+
+    def failure(self, *words):
+        process = self.start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        out, told = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, json.loads(out), told
+
+    def test_each_command_says_what_failed_and_with_which_code(self):
+        broken = self.folder / "broken.yaml"
+        broken.write_text("group: g\nstore: { type: sqlite, path: ./leases.db }\nlaese: {}\n")
+        (self.folder / "text").write_text("no database\n" * 99)
+        unusable = self.folder / "unusable.yaml"
+        unusable.write_text(self.config.read_text().replace("leases.db", "text"))
+        cases = [(("status", file, "--json"), code) for file, code in ((broken, 2), (unusable, 83), (self.folder / "none", 2))]
+        cases += [(("doctor", broken, "--json"), 2), (("jobs", unusable, "--json"), 83), (("history", self.config, "--json"), 2),
+                  (("history", "--http", "127.0.0.1:9", "--json"), 1), (("lock", "list", "--config", broken, "--json"), 2),
+                  (("lock", "show", "x", "--config", unusable, "--json"), 83)]
+        for words, expected in cases:
+            with self.subTest(words=words):
+                code, answer, told = self.failure(*words)
+                self.assertEqual((code, answer.get("exit_code", code)), (expected, expected), told)
+                self.assertIn("error", answer)
+                if "exit_code" in answer:
+                    self.assertEqual(answer["error"].splitlines(), [line.removeprefix("tenure: ") for line in told.splitlines()])
+
+    def test_what_has_an_answer_gets_no_second_one(self):
+        code, answer, _ = self.failure("status", self.config, "--json")
+        self.assertEqual(code, 84)
+        self.assertNotIn("error", answer)
+
+
+class Watching(Case):
+    def test_every_watch_ends_alike_by_a_signal(self):
+        if not hasattr(os, "openpty"):
+            self.skipTest("it needs a terminal")
+        for words in (("status", self.config, "--watch"), ("watch", "--http", "127.0.0.1:9")):
+            for number in ENDING:
+                with self.subTest(words=words, signal=number.name):
+                    ours, theirs = os.openpty()
+                    process = self.start(*words, stdout=theirs, stderr=theirs)
+                    os.close(theirs)
+                    self.assertTrue(os.read(ours, 1))
+                    self.assertEqual(self.ends(process, number), 0)
+                    os.close(ours)
 
 
 if __name__ == "__main__":

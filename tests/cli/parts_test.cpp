@@ -1,5 +1,8 @@
 // The parts that need no process: what is shown in which form, and when.
+#include <fstream>
+#include <iterator>
 #include <sstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -32,6 +35,24 @@ LeaseRecord record() {
   out.acquiredAtMillis = 1'000;
   out.renewedAtMillis = 61'000;
   return out;
+}
+
+std::string textOf(const char* path) {
+  std::ifstream file{std::string{SOURCE_TREE} + "/" + path};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+TEST(ExitCodes, TheUnitAndItsDocumentsNameEveryPermanentCode) {
+  std::string rule = "RestartPreventExitStatus=";
+  for (const int code : permanentCodes) rule += (rule.ends_with('=') ? "" : " ") + std::to_string(code);
+  EXPECT_NE(textOf("examples/systemd/tenure@.service").find('\n' + rule + '\n'), std::string::npos) << rule;
+  for (const char* page : {"docs/systemd.md", "examples/systemd/README.md", "docs/reference/program.md"}) {
+    EXPECT_NE(textOf(page).find('`' + rule + '`'), std::string::npos) << page;
+  }
+  for (const int code : permanentCodes) {
+    EXPECT_NE(textOf("docs/reference/program.md").find("\n| " + std::to_string(code) + " | "), std::string::npos)
+        << code;
+  }
 }
 
 TEST(LeaseView, StateFollowsTheRecord) {

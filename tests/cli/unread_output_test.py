@@ -214,7 +214,7 @@ class UnreadOutput(unittest.TestCase):
             scene.wait(done, "the last stop")
             with socket.socket(socket.AF_UNIX) as asks:
                 asks.connect(f"{scene.folder}/http")
-                asks.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                asks.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 metrics = asks.makefile().read()
             self.assertRegex(metrics, r"\ntenure_log_lines_dropped_total [1-9]")
             scene.ends_by(copy, code=0)

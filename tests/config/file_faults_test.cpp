@@ -1,5 +1,6 @@
 // Errors that a file can have before its text is read.
 #include <chrono>
+#include <ctime>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,7 +90,7 @@ TEST(FileFaults, Empty) {
   const fs::path file = directory.file("empty.yaml");
   for (const std::string_view text : {"", "\n\n", "# nothing\n", "\xEF\xBB\xBF"}) {
     test::writeFile(file, text);
-    EXPECT_EQ(messageOf(file), file.string() + ": the file is empty; it needs at least group and store");
+    EXPECT_EQ(messageOf(file), file.string() + ":1:1: the file is empty; it needs at least group and store");
   }
   test::writeFile(file, "---\n...\n");
   EXPECT_EQ(messageOf(file),
@@ -111,10 +112,10 @@ TEST(FileFaults, TooLarge) {
   test::writeFile(file, start + std::string(limit - start.size(), 'x'));
   EXPECT_EQ(messageOf(file), "accepted");
   test::writeFile(file, start + std::string(limit - start.size() + 1, 'x'));
-  EXPECT_EQ(messageOf(file), file.string() + ": the file is larger than 1 MiB; check that it is the right one");
+  EXPECT_EQ(messageOf(file), file.string() + ":1:1: the file is larger than 1 MiB; check that it is the right one");
   const auto text = loadGroupConfigFromText(std::string(limit + 1, ' '), "text");
   ASSERT_FALSE(text);
-  EXPECT_EQ(toString(text.error()), "text: the text is larger than 1 MiB; check that it is the right one");
+  EXPECT_EQ(toString(text.error()), "text:1:1: the text is larger than 1 MiB; check that it is the right one");
 }
 
 std::string repeated(std::string_view part) {
@@ -124,6 +125,22 @@ std::string repeated(std::string_view part) {
 }
 
 /// A large file is never accepted, never crashes and never takes for ever, however strange it is.
+/// Each fault has a place, which is not counted from the start of its line.
+TEST(FileFaults, ManyFaultsOfOneLineCostTimeByTheirNumber) {
+  const auto secondsFor = [](int many, const std::string& before, const std::string& each, const std::string& after) {
+    std::string text = before;
+    for (int i = 0; i < many; ++i) text += each;
+    const std::clock_t start = std::clock();
+    const auto config = loadGroupConfigFromText(text + after, "large.yaml", [](const auto&) { return std::nullopt; });
+    EXPECT_GE(config.error().size(), static_cast<std::size_t>(many));
+    EXPECT_EQ(config.error().back().line, 1);
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(secondsFor(200'000, "{ store: { type: memory }, group: '", "${X}", "' }\n"), 10.0);
+  EXPECT_LT(secondsFor(90'000, "{ store: { type: etcd, endpoints: [ a", ", '${X}'", "]}}\n"), 10.0);
+  EXPECT_LT(secondsFor(100'000, "{ group: g", ", group: g", "}\n"), 10.0);
+}
+
 TEST(FileFaults, LargeAndOdd) {
   for (const std::string_view part :
        {"a:\n",   "[",       "{",    "a: {", "- ",    "? ",         "\"",    "'",  "a: b\n",

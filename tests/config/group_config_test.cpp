@@ -61,6 +61,27 @@ TEST(GroupConfig, EffectiveYamlLoadsAsTheSameConfig) {
   }
 }
 
+/// A variable of a command may be a secret. Loaded again, the text gives the same command.
+TEST(GroupConfig, EffectiveYamlShowsHooksAsTheFileHasThem) {
+  const auto variables = [](const std::string& name) -> std::optional<std::string> {
+    return name == "TOKEN" ? std::optional<std::string>{"s3cret: \"$\""} : std::nullopt;
+  };
+  for (const std::string written : {"curl -H 'X-Token: ${TOKEN}' http://127.0.0.1/", "a ${TOKEN} $$HOME ${NONE:-x}",
+                                    "\\\"${TOKEN}\\\" # b", "$$TOKEN"}) {
+    const std::string file =
+        "group: g\nstore: { type: memory }\nhooks: { on_elected: \"" + written + "\", on_revoked: 'plain: x' }\n";
+    const auto config = loadGroupConfigFromText(file, "a.yaml", variables);
+    ASSERT_TRUE(config) << toString(config.error());
+    const std::string effective = effectiveYaml(*config);
+    EXPECT_EQ(effective.find("s3cret"), std::string::npos) << effective;
+    EXPECT_NE(effective.find("on_revoked: \"plain: x\""), std::string::npos) << effective;
+    const auto again = loadGroupConfigFromText(effective, "b.yaml", variables);
+    ASSERT_TRUE(again) << toString(again.error()) << effective;
+    EXPECT_EQ(again->hooks.onElected, config->hooks.onElected);
+    EXPECT_EQ(*again, *config);
+  }
+}
+
 TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
   EXPECT_EQ(effectiveYaml(minimal()),
             "group: g\n"
@@ -87,6 +108,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "on_lost: callback\n"
             "http:\n"
             "  listen: off\n"
+            "  # hosts: off  (default)\n"
             "log:\n"
             "  level: info\n"
             "  format: text\n"
@@ -175,6 +197,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logFormat = LogFormat::text; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.routing.pod = "a"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.httpListen = "unix:/x"; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.httpHosts = {"a"}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.hooks.onElected = "x"; }));
 }

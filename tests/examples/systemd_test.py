@@ -145,6 +145,24 @@ class Systemd(unittest.TestCase):
         wait_until(lambda: manager.show()["ActiveState"] == "failed", "the refusal of the file")
         self.assertEqual(manager.show()["ExecMainStatus"], "2")
 
+    def test_a_manager_starts_again_after_what_may_change_and_after_no_permanent_code(self):
+        manager = Manager(self)
+        group = manager.files / "billing.yaml"
+        etcd = 'store: { type: etcd, endpoints: ["https://127.0.0.1:1"], ca_file: /run/t/ca.pem }\n'
+        group.write_text("group: billing\n" + etcd)
+        manager.systemctl("start", "--no-block", "tenure@billing.service")
+        wait_until(lambda: int(manager.show()["NRestarts"] or 0) >= 2, "restarts while the certificate is missing")
+        (manager.files / "ca.pem").write_text("no certificate\n")
+        wait_until(lambda: manager.show()["ActiveState"] == "failed", "the end with a permanent code")
+        self.assertEqual(manager.show()["ExecMainStatus"], "83")
+        faults = {"2": GROUP + "hooks: { on_elected: 'if (' }\n", "126": GROUP + "hooks: { on_elected: /run/t/billing.yaml }\n",
+                  "127": GROUP + "hooks: { on_elected: /run/t/none }\n"}
+        for code, text in faults.items():
+            group.write_text(text)
+            manager.systemctl("start", "tenure@billing.service")
+            wait_until(lambda: manager.show()["ActiveState"] == "failed", "the end with " + code)
+            self.assertEqual((manager.show()["ExecMainStatus"], manager.show()["NRestarts"]), (code, "0"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -28,7 +28,7 @@ void requireMessages(std::string_view replies) {
   while (!replies.empty()) {
     require(replies.starts_with("HTTP/1.1 "), "a message begins with its status line");
     const std::string status{replies.substr(9, 3)};
-    static const std::string known[] = {"200", "400", "404", "405", "408", "413", "431", "503"};
+    static const std::string known[] = {"200", "400", "404", "405", "408", "413", "421", "431", "503"};
     require(std::find(std::begin(known), std::end(known), status) != std::end(known), "the status is one of ours");
     const std::size_t end = replies.find("\r\n\r\n");
     require(end != std::string_view::npos, "a message has a whole header");
@@ -59,7 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   boost::asio::io_context io{1};
   ops::Socket socket{io.get_executor()};
   socket.assign(ops::Protocol{AF_UNIX, 0}, ends[1]);
-  const auto session = std::make_shared<ops::RequestSession>(std::move(socket), options, electors);
+  const ListenAddress listener{"127.0.0.1", 9200};
+  const auto session = std::make_shared<ops::RequestSession>(std::move(socket), options, listener, electors);
   bool ended = false;
   boost::asio::co_spawn(io, session->run(), [&](const std::exception_ptr& thrown) {
     require(!thrown, "no exception leaves a session");

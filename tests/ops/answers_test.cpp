@@ -172,5 +172,48 @@ TEST_F(Answers, MessagesAreWhole) {
   EXPECT_NE(messageOf(answer, Method::get, 10, true).find("\r\nConnection: keep-alive\r\n"), std::string::npos);
 }
 
+bool mayAskAt(const char* listener, std::string_view host, const std::vector<std::string>& hosts = {},
+              const std::string& connectedTo = {}) {
+  const ListenAddress address = parseListen(listener).value();
+  return ops::mayAsk(host, address, connectedTo.empty() ? address.host : connectedTo, hosts);
+}
+
+TEST(Hosts, AListenerOnLoopbackAnswersToLoopbackAlone) {
+  for (const char* good : {"localhost", "localhost:9200", "LocalHost:1", "localhost.", "127.0.0.1", "127.0.0.1:9200",
+                           "127.1.2.3:80", "[::1]", "[::1]:9200", "localhost:"}) {
+    EXPECT_TRUE(mayAskAt("127.0.0.1:9200", good)) << good;
+    EXPECT_TRUE(mayAskAt("[::1]:9200", good)) << good;
+  }
+  for (const char* bad :
+       {"evil.example", "evil.example:9200", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "0.0.0.0",
+        "[::2]:9200", "[::1", "[::1]x", "localhost:x", "localhost@evil.example", "127.0.0.1:80:80", "xlocalhost", " ",
+        "2130706433", "[::ffff:10.0.0.1]", "localhost..", "localhost:99999"}) {
+    EXPECT_FALSE(mayAskAt("127.0.0.1:9200", bad)) << bad;
+    EXPECT_FALSE(mayAskAt("[::1]:9200", bad)) << bad;
+  }
+}
+
+TEST(Hosts, AnyOtherListenerKnowsNamesOnlyWhereTheyAreGiven) {
+  EXPECT_TRUE(mayAskAt("0.0.0.0:9200", "any.example"));
+  EXPECT_TRUE(mayAskAt("unix:/run/x", "any.example", {"leader.example"}));
+  const std::vector<std::string> hosts{"Leader.Example.", "[fd00::7]"};
+  for (const char* good : {"leader.example", "LEADER.example:9200", "[fd00::7]:1", "localhost", "10.0.0.7:9200"}) {
+    EXPECT_TRUE(mayAskAt("0.0.0.0:9200", good, hosts, "10.0.0.7")) << good;
+  }
+  EXPECT_TRUE(mayAskAt("127.0.0.1:9200", "leader.example", hosts)) << "behind a proxy of this machine";
+  for (const char* bad : {"any.example", "10.0.0.8", "x.leader.example"}) {
+    EXPECT_FALSE(mayAskAt("0.0.0.0:9200", bad, hosts, "10.0.0.7")) << bad;
+  }
+}
+
+TEST(Hosts, AreNamesWithoutPorts) {
+  for (const char* good : {"leader.example.org", "10.0.0.7", "[fd00::7]", "a_b", "Leader"}) {
+    EXPECT_EQ(faultOfHost(good), "") << good;
+  }
+  for (const char* bad : {"", "leader:9200", "[fd00::7]:9200", "http://leader", "a b", "fd00::7", "*", "leader:"}) {
+    EXPECT_NE(faultOfHost(bad), "") << bad;
+  }
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -76,7 +76,7 @@ Polls pollOverRevocations(int revocations, int pollsEach) {
       if (poll == pollsEach / 4) store->broken.store(true);
       const nanoseconds began = readClock().boottime;
       const bool valid = began.count() < store->validUntil.load();
-      EXPECT_TRUE(peer.send("HEAD /leader HTTP/1.1\r\nHost: x\r\n\r\n"));
+      EXPECT_TRUE(peer.send("HEAD /leader HTTP/1.1\r\nHost: localhost\r\n\r\n"));
       const auto reply = peer.reply(false);
       EXPECT_TRUE(reply);
       if (!reply) return polls;

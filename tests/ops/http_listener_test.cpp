@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iostream>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,6 +21,7 @@
 #include <tenure/ops/client.hpp>
 #include <tenure/ops/http_listener.hpp>
 
+#include "election/ops/src/listen_socket.hpp"
 #include "election/stage.hpp"
 #include "ops/http_peer.hpp"
 #include "ops/lying_listener.hpp"
@@ -31,7 +34,7 @@ using ops::HttpListener;
 using ops::ListenerOptions;
 
 constexpr const char* anyPort = "127.0.0.1:0";
-const std::string leaderRequest = "GET /leader HTTP/1.1\r\nHost: x\r\n\r\n";
+const std::string leaderRequest = "GET /leader HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 Group groupOver(std::shared_ptr<LeaseStore> store, std::chrono::milliseconds lease = 10s, Logger logger = {}) {
   return Group::make({.group = "g", .candidate = {.id = "a"}, .lease = {.duration = lease}}, std::move(store),
@@ -132,6 +135,74 @@ TEST(HttpListener, RefusesWhatIsNoRequestAndCloses) {
     EXPECT_TRUE(peer.closed()) << each.sent.substr(0, 60);
   }
   EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+}
+
+/// A page of another site reaches a listener of this machine under a name of its own (DNS rebinding).
+TEST(HttpListener, ForeignHostIsRefusedWithASentence) {
+  const Leading leading;
+  const auto statusOf = [&](const std::string& sent) {
+    HttpPeer peer{leading.address()};
+    peer.send(sent);
+    const auto reply = peer.reply();
+    EXPECT_TRUE(!reply || reply->status != 421 || reply->body.find("http.hosts") != std::string::npos);
+    return reply ? reply->status : 0;
+  };
+  for (const char* path : {"/leader", "/status", "/history", "/metrics", "/", "/readyz", "/livez"}) {
+    EXPECT_EQ(statusOf("GET " + std::string{path} + " HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421) << path;
+  }
+  EXPECT_EQ(statusOf("GET /leader HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"), 421);
+  EXPECT_EQ(statusOf("GET http://evil.example/leader HTTP/1.1\r\nHost: localhost\r\n\r\n"), 421);
+  EXPECT_EQ(statusOf("GET http://localhost:1/leader HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);
+  EXPECT_EQ(statusOf("GET /leader HTTP/1.1\r\nHost: " + leading.address() + "\r\n\r\n"), 200);
+  EXPECT_EQ(statusOf("OPTIONS /leader HTTP/1.0\r\n\r\n"), 200) << "HAProxy's check has no Host";
+}
+
+TEST(HttpListener, NamesOfTheOptionAreHostsToo) {
+  const Leading leading{{.hosts = {"leader.example"}}};
+  HttpPeer peer{leading.address()};
+  peer.send("GET /leader HTTP/1.1\r\nHost: Leader.Example:9200\r\n\r\n");
+  EXPECT_EQ(peer.reply().value().status, 200);
+  peer.send("GET /leader HTTP/1.1\r\nHost: other.example\r\n\r\n");
+  EXPECT_EQ(peer.reply().value().status, 421);
+}
+
+/// HAProxy's check waits for a second.
+TEST(HttpListener, IdleConnectionsDelayNoAnswer) {
+  constexpr int many = 5'000;
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit enough{std::min<rlim_t>(files.rlim_max, 3 * many), files.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &enough), 0);
+  const Leading leading;
+  const ListenAddress address = parseListen(leading.address()).value();
+  std::vector<UniqueFd> idle;
+  int error = 0;
+  while (idle.size() < std::min<std::size_t>(many, enough.rlim_cur - 500)) {
+    idle.push_back(ops::connectTo(address, error));
+    ASSERT_TRUE(error == 0 || error == EINPROGRESS) << error;
+  }
+  const Instant asked = readClock();
+  EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+  const auto waited = readClock().boottime - asked.boottime;
+  std::cout << "/leader behind " << idle.size() << " idle connections: " << waited / 1ms << " ms\n";
+  EXPECT_LT(waited, 1s);
+  idle.clear();
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/// Who has sent a part of a request, and who has asked before, stay; who has sent nothing goes.
+TEST(HttpListener, IdleConnectionsGoBeforeThoseAtWork) {
+  const Leading leading{{.connections = 3}};
+  HttpPeer slow{leading.address()};
+  slow.send("GET /leader HT");
+  HttpPeer kept{leading.address()};
+  kept.send(leaderRequest);
+  EXPECT_EQ(kept.reply().value().status, 200);
+  HttpPeer silent{leading.address()};
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(leading.address(), "/leader").status, 200) << i;
+  EXPECT_TRUE(silent.closed());
+  slow.send("TP/1.1\r\n\r\n");
+  EXPECT_EQ(slow.reply().value().status, 200);
 }
 
 TEST(HttpListener, SlowRequestIsEndedWith408) {

@@ -76,7 +76,7 @@ bool HttpPeer::closed(milliseconds bound) {
 
 HttpReply ask(const std::string& address, const std::string& target, const std::string& method, milliseconds bound) {
   HttpPeer peer{address};
-  peer.send(method + ' ' + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  peer.send(method + ' ' + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   return peer.reply(method == "GET" || method == "POST", bound).value_or(HttpReply{});
 }
 

@@ -25,7 +25,7 @@ from waiting import wait_until
 
 LEASE_NS = 2_000_000_000
 ROUNDS = int(os.environ.get("TENURE_LEADER_POLL_ROUNDS", "4"))
-REQUEST = b"GET /leader HTTP/1.1\r\nHost: x\r\n\r\n"
+REQUEST = b"GET /leader HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Poller:

@@ -99,6 +99,9 @@ class Page(unittest.TestCase):
             self.keep(browser, "doubt-dark")
             browser.await_text(STATE, "Revoked")
             self.assertIn("Its term with token 1 ended: store unreachable, ", browser.text(WHY))
+            style = "getComputedStyle(document.querySelector('.strip .lost'))"
+            self.assertEqual(browser.run(style + ".borderRightWidth"), "4px", "only the end is marked")
+            self.assertNotEqual(browser.run(style + ".backgroundColor"), browser.run(style + ".borderRightColor"))
             self.keep(browser, "revoked-dark")
             browser.await_text(STATE, "Store fails", 40)
             self.keep(browser, "store-down-dark")

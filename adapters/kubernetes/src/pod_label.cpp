@@ -10,6 +10,7 @@
 
 #include <tenure/adapters/pod_label.hpp>
 
+#include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
@@ -53,7 +54,7 @@ KubernetesStoreOptions wholeCluster(const PodLabelOptions& options) {
     throw std::invalid_argument{message};
   }
   auto whole = kubernetes_store::completed(options.cluster, kubernetes_store::ofProcess);
-  if (whole.has_error()) throw std::runtime_error{"pod label: " + whole.error().message};
+  if (whole.has_error()) throw UnusableHere{"pod label: " + whole.error().message};
   kubernetes_store::checkOptions(*whole);
   return *std::move(whole);
 }

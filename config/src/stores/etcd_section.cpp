@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "config/src/store_section.hpp"
+#include "lockcore/stores/etcd/src/link/password_file.hpp"
 
 #ifdef TENURE_HAS_STORE_ETCD
 namespace tenure::config {
@@ -98,6 +99,11 @@ StoreType storeType<EtcdStoreOptions>() {
   addUserKeys(section);
   addTlsKeys(section);
   section.pathsBy(resolveFiles);
+  section.filesBy([](const EtcdStoreOptions& options) -> StoreStatus {
+    if (options.user.empty()) return {};
+    const auto password = etcd_store::passwordIn(options.passwordFile);
+    return password ? StoreStatus{} : StoreStatus{password.error()};
+  });
   return section.madeBy(
       [](const EtcdStoreOptions& options, Logger logger) { return makeEtcdStore(options, std::move(logger)); });
 }

@@ -5,8 +5,14 @@
 
 #include <tenure/config/kubeconfig.hpp>
 
+#include "config/src/config_file.hpp"
+#include "config/src/routing_section.hpp"
 #include "config/src/store_section.hpp"
+#include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
+#include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
+#include "lockcore/stores/kubernetes/src/link/pod.hpp"
 
 namespace tenure {
 
@@ -32,6 +38,15 @@ OptionFaults faultsOf(const KubernetesConfig& config) {
 
 #ifdef TENURE_HAS_STORE_KUBERNETES
 namespace tenure::config {
+
+KubernetesStoreOptions usableOptionsOf(const KubernetesConfig& config) {
+  auto options = kubernetesOptionsOf(config);
+  if (options) return *std::move(options);
+  const auto file = regularFile(config.kubeconfig, maxFileBytes);
+  if (!file && file.error().bySystem) throw UnusableHere{toString(options.error())};
+  throw std::runtime_error{toString(options.error())};
+}
+
 namespace {
 
 using KubernetesSection = StoreSection<KubernetesConfig>;
@@ -142,11 +157,15 @@ void resolveFilesOfKubernetes(KubernetesConfig& options, const std::filesystem::
   }
 }
 
-/// Throws std::runtime_error if the kubeconfig file has faults, all of them in one message.
 std::shared_ptr<LeaseStore> made(const KubernetesConfig& config, Logger logger) {
-  const auto options = kubernetesOptionsOf(config);
-  if (options.has_error()) throw std::runtime_error{toString(options.error())};
-  return makeKubernetesStore(*options, std::move(logger));
+  return makeKubernetesStore(usableOptionsOf(config), std::move(logger));
+}
+
+StoreStatus readToken(const KubernetesConfig& config) {
+  const auto whole = kubernetes_store::completed(usableOptionsOf(config), kubernetes_store::ofProcess);
+  if (!whole) return whole.error();
+  const auto token = kubernetes_store::BearerToken{whole->tokenFile, whole->token, systemClock()}.show();
+  return token ? StoreStatus{} : StoreStatus{token.error()};
 }
 
 constexpr const char* kubernetesStarter =
@@ -171,6 +190,7 @@ StoreType storeType<KubernetesConfig>() {
   addServerKeys(section);
   addObjectKeys(section);
   section.pathsBy(resolveFilesOfKubernetes);
+  section.filesBy(readToken);
   return section.madeBy(made);
 }
 

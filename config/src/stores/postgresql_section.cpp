@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "config/src/store_section.hpp"
+#include "lockcore/stores/postgresql/src/link/options_check.hpp"
 
 #ifdef TENURE_HAS_STORE_POSTGRESQL
 namespace tenure::config {
@@ -195,6 +196,7 @@ StoreType storeType<PostgresqlStoreOptions>() {
   addLeaseTableKeys(section);
   addNoticeKeys(section);
   section.pathsBy(resolveAll);
+  section.filesBy(postgresql_store::readLocalFiles);
   section.schemaBy([](const PostgresqlStoreOptions& options, const std::string& role) {
     return postgresqlSchemaSql(options, role.empty() ? options.user : role);
   });

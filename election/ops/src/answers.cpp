@@ -1,5 +1,6 @@
 #include "answers.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <tenure/ops/metrics.hpp>
@@ -29,6 +30,8 @@ std::string_view phraseOf(int status) {
       return "Request Timeout";
     case 413:
       return "Content Too Large";
+    case 421:
+      return "Misdirected Request";
     case 431:
       return "Request Header Fields Too Large";
     default:
@@ -106,14 +109,37 @@ Answer leaderAnswer(std::string_view query, WatchedElectors& electors) {
 }
 
 /// What a client sends to a proxy, `http://host/path`, is for every server to understand (RFC 9112, 3.2.2).
+constexpr std::string_view scheme = "http://";
+
 std::string_view withoutAuthority(std::string_view target) {
-  constexpr std::string_view scheme = "http://";
   if (!target.starts_with(scheme)) return target;
   target.remove_prefix(std::min(target.find_first_of("/?", scheme.size()), target.size()));
   return target.empty() ? "/" : target;
 }
 
+/// 127.0.0.0/8, ::1, or the name that stands for them.
+bool isOfLoopback(const std::string& name) {
+  const std::string quad = (name.find(':') == std::string::npos ? name : '[' + name + ']') + ":0";
+  const auto address = parseListen(quad);
+  return name == "localhost" || (address && isLocal(*address));
+}
+
 }  // namespace
+
+std::string_view authorityIn(std::string_view target) {
+  if (!target.starts_with(scheme)) return {};
+  target.remove_prefix(scheme.size());
+  return target.substr(0, target.find_first_of("/?"));
+}
+
+bool mayAsk(std::string_view host, const ListenAddress& listener, const std::string& connectedTo,
+            const std::vector<std::string>& hosts) {
+  if (listener.isUnix() || (hosts.empty() && !isLocal(listener))) return true;
+  const std::string name = nameInHost(host);
+  if (name.empty()) return false;
+  return isOfLoopback(name) || name == connectedTo ||
+         std::any_of(hosts.begin(), hosts.end(), [&](const std::string& one) { return name == nameInHost(one); });
+}
 
 Answer answerTo(Method method, std::string_view target, WatchedElectors& electors) {
   target = withoutAuthority(target);
@@ -152,6 +178,11 @@ Answer refusal(int status) {
   Answer out;
   out.status = status;
   out.body = std::string{phraseOf(status)} + '\n';
+  if (status == 421) {
+    out.body +=
+        "This listener answers to localhost, to its own address and to the names of http.hosts; the request's Host is "
+        "another one.\n";
+  }
   return out;
 }
 

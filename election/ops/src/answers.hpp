@@ -3,7 +3,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "election/src/listen_address.hpp"
 #include "watched_electors.hpp"
 
 namespace tenure::ops {
@@ -20,11 +22,21 @@ struct Answer {
 /// For a target such as `/leader?standbyok`. What depends on the clock is read in this call.
 [[nodiscard]] Answer answerTo(Method method, std::string_view target, WatchedElectors& electors);
 
-/// For what is no request that could be answered: 400, 408, 413, 431.
+/// Whether a request with this header Host may be answered; `connectedTo` is the numeric address to which its client
+/// connected. A page of any site can reach a listener of this machine under a name of its own, and read the answers
+/// (DNS rebinding). Its browser then sends that name. So a listener on loopback knows only the names of loopback,
+/// `hosts`, and itself; others do so where `hosts` is given.
+[[nodiscard]] bool mayAsk(std::string_view host, const ListenAddress& listener, const std::string& connectedTo,
+                          const std::vector<std::string>& hosts);
+
+/// For what is no request that could be answered: 400, 408, 413, 421, 431.
 [[nodiscard]] Answer refusal(int status);
 
 /// The whole message. To HEAD and OPTIONS it has no body. `version`: 10 or 11, that of the request.
 [[nodiscard]] std::string messageOf(const Answer& answer, Method method, unsigned version, bool keepAlive);
+
+/// The host of a target such as `http://host/leader`; empty: it has none.
+[[nodiscard]] std::string_view authorityIn(std::string_view target);
 
 /// The page at `/`.
 [[nodiscard]] std::string_view pageText();

@@ -92,7 +92,7 @@ boost::system::result<std::string, AskFault> askListener(const std::string& list
     error = ETIMEDOUT;
     if (await(fd.get(), POLLOUT, whole)) getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
-  const std::string request = "GET " + target + " HTTP/1.1\r\nHost: tenure\r\nConnection: close\r\n\r\n";
+  const std::string request = "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   std::string answer;
   if (error == 0) error = sendAll(fd.get(), request, whole);
   if (error == 0) error = readAll(fd.get(), answer, whole);

@@ -36,6 +36,9 @@ OptionFaults faultsOf(const ListenerOptions& options) {
   };
   if (std::string fault = faultOfListen(options.listen); !fault.empty())
     faults.push_back({"listen", std::move(fault), true});
+  for (const std::string& host : options.hosts) {
+    if (std::string fault = faultOfHost(host); !fault.empty()) faults.push_back({"hosts", std::move(fault), true});
+  }
   check(options.connections >= 1 && options.connections <= 10'000, "connections", "must be 1 to 10000");
   check(options.requestTime >= milliseconds{1}, "requestTime", "must be at least 1 ms");
   check(options.idleTime >= milliseconds{1}, "idleTime", "must be at least 1 ms");
@@ -136,23 +139,28 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     socket.assign(Protocol{socket_.family(), 0}, client.get(), error);
     if (error) return;
     (void)client.release();
-    const auto session = std::make_shared<RequestSession>(std::move(socket), options_, electors_);
+    const auto session = std::make_shared<RequestSession>(std::move(socket), options_, socket_.address(), electors_);
     sessions_.insert(session);
     asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr&) { sessions_.erase(session); });
   }
 
-  /// Closes the connection that has waited longest for its client. Each gets some time, so that those who connect all
-  /// the time do not drive away those who ask. Those who ask and read no answer have to go as well: else a few of them
-  /// would keep everybody else out.
+  /// Closes the connection that has been idle for longest: whoever asked nothing loses nothing. Where all are at work,
+  /// each gets some time, so that those who connect all the time do not drive away those who ask. Those who ask and
+  /// read no answer have to go as well: otherwise a few of them would keep everybody else out.
   bool makeRoom() {
     constexpr std::chrono::milliseconds grace{200};
-    std::shared_ptr<RequestSession> longest;
+    const auto before = [](const RequestSession& a, const std::shared_ptr<RequestSession>& b) {
+      return !b || a.waitsSince().boottime < b->waitsSince().boottime;
+    };
+    std::shared_ptr<RequestSession> idle, longest;
     for (const auto& session : sessions_) {
-      if (!longest || session->waitsSince().boottime < longest->waitsSince().boottime) longest = session;
+      if (before(*session, longest)) longest = session;
+      if (before(*session, idle) && session->isIdle()) idle = session;
     }
-    if (!longest || elapsedForHolder(longest->waitsSince(), readClock()) < grace) return false;
-    longest->end();
-    sessions_.erase(longest);
+    if (!idle && (!longest || elapsedForHolder(longest->waitsSince(), readClock()) < grace)) return false;
+    const auto& leaves = idle ? idle : longest;
+    leaves->end();
+    sessions_.erase(leaves);
     return true;
   }
 

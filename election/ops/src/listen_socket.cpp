@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <string_view>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -108,24 +109,39 @@ int removeStale(const ListenAddress& address) {
   return unlink(address.path.c_str()) == 0 || errno == ENOENT ? 0 : errno;
 }
 
+/// The port stays free for others until somebody listens. The error, or 0.
+int bindPort(int fd, const ListenAddress& address) {
+  SystemAddress to = systemAddress(address);
+  const int on = 1;
+  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return errno;
+  return bind(fd, to.raw(), to.length) == 0 ? 0 : errno;
+}
+
+AddressFault noSocket(const ListenAddress& address) {
+  return {address.path + " exists and is no socket; give another path, or remove it"};
+}
+
+bool isOtherFile(const ListenAddress& address) {
+  struct stat found {};
+  return address.isUnix() && lstat(address.path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode);
+}
+
 /// The error, or 0.
 int bindTo(int fd, const ListenAddress& address) {
   constexpr mode_t groupToo = 0660;
   SystemAddress to = systemAddress(address);
-  const int on = 1;
-  UniqueFd directory;
-  if (address.isUnix()) {
-    int error = 0;
-    directory = lockDirectoryOf(address.path, error);
-    if (directory) error = removeStale(address);
-    if (error != 0) return error;
-    // The kernel takes the file's mode from the socket, so at no moment may others connect.
-    if (fchmod(fd, groupToo) != 0) return errno;
-  } else if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) {
-    return errno;
+  if (!address.isUnix()) {
+    const int error = bindPort(fd, address);
+    return error != 0 ? error : listen(fd, SOMAXCONN) == 0 ? 0 : errno;
   }
+  int error = 0;
+  const UniqueFd directory = lockDirectoryOf(address.path, error);
+  if (directory) error = removeStale(address);
+  if (error != 0) return error;
+  // The kernel takes the file's mode from the socket, so at no moment may others connect.
+  if (fchmod(fd, groupToo) != 0) return errno;
   if (bind(fd, to.raw(), to.length) != 0) return errno;
-  if (address.isUnix() && chmod(address.path.c_str(), groupToo) != 0) return errno;
+  if (chmod(address.path.c_str(), groupToo) != 0) return errno;
   return listen(fd, SOMAXCONN) == 0 ? 0 : errno;
 }
 
@@ -143,11 +159,7 @@ boost::system::result<ListenSocket, AddressFault> ListenSocket::open(ListenAddre
   UniqueFd fd = newSocket(systemAddress(address).storage.ss_family);
   if (!fd) return faultOf(address, errno);
   if (const int error = bindTo(fd.get(), address); error != 0) {
-    const bool notASocket = address.isUnix() && error == EADDRINUSE && [&] {
-      struct stat found {};
-      return lstat(address.path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode);
-    }();
-    if (notASocket) return AddressFault{address.path + " exists and is no socket; give another path, or remove it"};
+    if (error == EADDRINUSE && isOtherFile(address)) return noSocket(address);
     return faultOf(address, error);
   }
   ListenSocket out{std::move(address), std::move(fd)};
@@ -160,11 +172,40 @@ boost::system::result<ListenSocket, AddressFault> ListenSocket::open(ListenAddre
   return out;
 }
 
+std::optional<AddressFault> ListenSocket::obstacle(const ListenAddress& address) {
+  int error = 0;
+  if (!address.isUnix()) {
+    const UniqueFd fd = newSocket(systemAddress(address).storage.ss_family);
+    error = fd ? bindPort(fd.get(), address) : errno;
+  } else if (isOtherFile(address)) {
+    return noSocket(address);
+  } else if (access(address.path.substr(0, address.path.rfind('/') + 1).c_str(), W_OK | X_OK) != 0) {
+    error = errno;
+  } else if (connectTo(address, error)) {
+    error = error == 0 || error == EAGAIN ? EADDRINUSE : 0;  // what a dead process left is replaced
+  }
+  return error == 0 ? std::nullopt : std::optional{faultOf(address, error)};
+}
+
 ListenSocket::~ListenSocket() {
   if (!fd_ || !address_.isUnix()) return;
   struct stat found {};
   const bool ours = lstat(address_.path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
   if (ours) unlink(address_.path.c_str());
+}
+
+std::string arrivedAt(int connection) {
+  SystemAddress own;
+  own.length = sizeof own.storage;
+  if (getsockname(connection, own.raw(), &own.length) != 0 || own.storage.ss_family == AF_UNIX) return {};
+  const bool six = own.storage.ss_family == AF_INET6;
+  const void* bytes = six ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&own.storage)->sin6_addr)
+                          : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&own.storage)->sin_addr);
+  char text[INET6_ADDRSTRLEN]{};
+  inet_ntop(six ? AF_INET6 : AF_INET, bytes, text, sizeof text);
+  constexpr std::string_view mapped = "::ffff:";  // IPv4 on a socket of IPv6
+  const std::string_view address{text};
+  return std::string{address.starts_with(mapped) ? address.substr(mapped.size()) : address};
 }
 
 UniqueFd connectTo(const ListenAddress& address, int& error) noexcept {

@@ -61,9 +61,27 @@ Task<bool> RequestSession::awaitFirstByte() {
   waitsSince_ = readClock();
   if (buffer_.size() > 0) co_return true;
   limit(served_ ? options_.idleTime : options_.requestTime);
+  awaits_ = true;
   const auto [error, bytes] = co_await socket_.async_read_some(buffer_.prepare(4096), quietly);
+  awaits_ = false;
   buffer_.commit(bytes);
   co_return !error;
+}
+
+bool RequestSession::isIdle() const noexcept {
+  error_code failed;
+  return awaits_ && socket_.available(failed) == 0;
+}
+
+/// Each Host counts, and that of the target.
+bool RequestSession::isForUs(const http::request_header<>& request) const {
+  const auto mayBe = [&](std::string_view host) { return mayAsk(host, listener_, connectedTo_, options_.hosts); };
+  const auto [first, last] = request.equal_range(http::field::host);
+  for (auto host = first; host != last; ++host) {
+    if (!host->value().empty() && !mayBe({host->value().data(), host->value().size()})) return false;
+  }
+  const std::string_view authority = authorityIn({request.target().data(), request.target().size()});
+  return authority.empty() || mayBe(authority);
 }
 
 Task<bool> RequestSession::serveOne() {
@@ -76,6 +94,7 @@ Task<bool> RequestSession::serveOne() {
   const bool late = timedOut_ && error == asio::error::operation_aborted;
   int wrong = late ? 408 : error ? statusOf(error) : 0;
   if (error && wrong == 0) co_return false;
+  if (wrong == 0 && !isForUs(parser.get())) wrong = 421;
   if (wrong == 0 && !parser.is_done()) wrong = 413;  // a body follows, and nothing here takes one
   if (wrong != 0) {
     limit(std::chrono::seconds{1});

@@ -10,6 +10,7 @@
 
 #include "answers.hpp"
 #include "io.hpp"
+#include "listen_socket.hpp"
 
 namespace tenure::ops {
 
@@ -18,14 +19,22 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   /// The most bytes of a request's header.
   static constexpr std::size_t headerBytes = 8U << 10U;
 
-  /// `options` and `electors` must outlive the session.
-  RequestSession(Socket socket, const ListenerOptions& options, WatchedElectors& electors)
-      : socket_{std::move(socket)}, options_{options}, electors_{electors}, timer_{socket_.get_executor()} {}
+  /// `options`, `listener` and `electors` must outlive the session.
+  RequestSession(Socket socket, const ListenerOptions& options, const ListenAddress& listener,
+                 WatchedElectors& electors)
+      : socket_{std::move(socket)},
+        options_{options},
+        listener_{listener},
+        electors_{electors},
+        connectedTo_{arrivedAt(socket_.native_handle())},
+        timer_{socket_.get_executor()} {}
 
   [[nodiscard]] Task<void> run();
 
   /// Since when it waits for its client: for a request to be complete, or for its answer to be taken.
   [[nodiscard]] const Instant& waitsSince() const noexcept { return waitsSince_; }
+  /// It waits for a request of which nothing has arrived.
+  [[nodiscard]] bool isIdle() const noexcept;
   /// Ends it, whatever it does.
   void end() noexcept;
 
@@ -33,17 +42,21 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   using Parser = http::request_parser<http::empty_body>;
   [[nodiscard]] Task<bool> awaitFirstByte();
   [[nodiscard]] Task<bool> serveOne();
+  [[nodiscard]] bool isForUs(const http::request_header<>& request) const;
   [[nodiscard]] Task<bool> send(std::string message);
   [[nodiscard]] Task<void> closeGently();
   void limit(std::chrono::milliseconds time);
 
   Socket socket_;
   const ListenerOptions& options_;
+  const ListenAddress& listener_;
   WatchedElectors& electors_;
+  const std::string connectedTo_;
   Timer timer_;
   std::uint64_t timerTurn_{0};
   bool timedOut_{false};
   bool served_{false};
+  bool awaits_{false};  ///< the first byte of a request
   Instant waitsSince_{readClock()};
   beast::flat_buffer buffer_{2 * headerBytes};
 };

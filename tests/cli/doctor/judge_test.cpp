@@ -134,6 +134,7 @@ std::vector<Wrong> fileWrongs() {
 
 std::vector<Wrong> limitWrongs() {
   return {
+      {"limits.proc", fault, "not mounted", [](Facts& f) { f.limits.hasProc = false; }},
       {"limits.descriptors", warning, "255 files", [](Facts& f) { f.limits.descriptors = 255; }},
       {"limits.descriptors", fault, "100 files", [](Facts& f) { f.limits.descriptors = 100; }},
       {"limits.processes", warning, "150 of 200",

@@ -38,7 +38,7 @@ class DoctorReads : public testing::Test {
 };
 
 TEST_F(DoctorReads, NothingFromAnEmptyTree) {
-  EXPECT_EQ(readLimits(tree()), LimitFacts{});
+  EXPECT_EQ(readLimits(tree()), LimitFacts{.hasProc = false});
   EXPECT_EQ(machine(), ClockFacts{});
 }
 

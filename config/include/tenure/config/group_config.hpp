@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,9 +90,13 @@ struct TENURE_API GroupConfig {
   LogLevel logLevel{LogLevel::info};     ///< `log.level`
   LogFormat logFormat{LogFormat::text};  ///< `log.format`
   std::string httpListen{};              ///< `http.listen`, for HttpListener of tenure::ops; empty: off
+  std::vector<std::string> httpHosts{};  ///< `http.hosts`, for ListenerOptions::hosts
   RoutingConfig routing{};               ///< `routing`
   HooksConfig hooks{};                   ///< `hooks`
   std::vector<JobConfig> jobs{};         ///< in the order of the file
+  /// Of hooks in whose commands variables were replaced: the file's own text, by key. effectiveYaml() shows it, because
+  /// a variable of a command may be a secret. Not compared.
+  std::map<std::string, std::string> hooksAsWritten{};
 
   TENURE_API friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };

@@ -1,5 +1,4 @@
 // The store for users: over HTTP.
-#include <stdexcept>
 #include <utility>
 
 #include <tenure/lockcore/runtime.hpp>
@@ -7,6 +6,7 @@
 
 #include "link/http_gateway.hpp"
 #include "link/pod.hpp"
+#include "lockcore/port/file_access.hpp"
 #include "store.hpp"
 
 namespace tenure {
@@ -15,7 +15,7 @@ std::shared_ptr<LeaseStore> makeKubernetesStore(const KubernetesStoreOptions& op
   using namespace kubernetes_store;
   checkOptions(options);
   const auto whole = completed(options, ofProcess);
-  if (whole.has_error()) throw std::runtime_error{"Kubernetes store: " + whole.error().message};
+  if (whole.has_error()) throw UnusableHere{"Kubernetes store: " + whole.error().message};
   checkOptions(*whole);
   return makeStore({whole->inNamespace, whole->labels},
                    {makeHttpGateway(*whole, logger), std::move(logger), sharedScheduler(), whole->watches});

@@ -168,6 +168,9 @@ FileAccess lookAtAccess(const SqliteStoreOptions& options) {
     checked = checkFiles(store, options.path, Access::reads);
     if (checked.has_error()) return report;
   }
+  if (!checked->exists && !report.obstacle) {
+    if (const auto rights = rightsOfNew(store, options); rights.has_error()) report.obstacle = rights.error();
+  }
   const StoreFiles& files = checked->files;
   if (!checked->exists && !report.obstacle) report.obstacle = obstacleOfNew(store, files, options);
   report.wide = wideAccess(files, options);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <boost/system/result.hpp>
 
@@ -22,9 +23,13 @@ struct TENURE_API ListenerOptions {
   /// chooses. Everybody who reaches the address may read everything, and there is no encryption. So an address that
   /// other machines reach, such as `0.0.0.0:9200`, is for networks that are trusted. What is shown has no secrets.
   std::string listen{};
-  /// The most connections at a time, 1..10'000; fewer where the limit of open files is low. For one more, that
-  /// connection is closed which has waited longest for its client: for a complete request, or for an answer to be
-  /// taken. But not before 200 ms.
+  /// Names and addresses, without ports, that a request's header Host may have besides those of loopback and the
+  /// address to which it was sent; others get 421. Empty: a listener on loopback knows no further ones, so that no web
+  /// page reads it under a name of its own (DNS rebinding), and any other listener takes every Host.
+  std::vector<std::string> hosts{};
+  /// The most connections at a time, 1..10'000; fewer where the limit of open files is low. For one more, a connection
+  /// is closed: the one that is idle for longest, or, where none is idle, the one that has waited longest for the rest
+  /// of a request or for an answer to be taken, but not before 200 ms.
   std::size_t connections{64};
   std::chrono::milliseconds requestTime{5'000};  ///< for a request and its answer; at least 1 ms
   std::chrono::milliseconds idleTime{60'000};    ///< between two requests; at least 1 ms

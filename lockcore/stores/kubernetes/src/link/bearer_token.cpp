@@ -41,7 +41,8 @@ StoreResult<std::string> BearerToken::readFile() const {
   if (text.has_error()) return text.error();
   const bool plain = std::all_of(text->begin(), text->end(), [](char c) { return c > ' ' && c < '\x7f'; });
   if (text->empty() || !plain) {
-    return StoreError{ErrorClass::credentials, "the token file " + file_ + " has no token, or more than one line"};
+    return StoreError{ErrorClass::credentials, "the token file " + file_ + " has no token, or more than one line",
+                      true};
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
@@ -16,7 +17,7 @@ namespace tenure::kubernetes_store {
 /// From a file, which is read again each minute and after a refusal, or constant, or none. A file that cannot be read
 /// leaves the last token in use: it is good for minutes yet. Reading is a few system calls on a small file, so it is
 /// done inside the calls. Thread-safe.
-class BearerToken {
+class TENURE_API BearerToken {
  public:
   /// The kubelet replaces a token when a fifth of its time is left, which is two minutes at least.
   static constexpr std::chrono::seconds readEvery{60};

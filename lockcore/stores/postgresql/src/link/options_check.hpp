@@ -1,11 +1,18 @@
 // Whether options can be used at all.
 #pragma once
 
+#include <tenure/lockcore/export.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
 namespace tenure::postgresql_store {
 
 /// Throws std::invalid_argument with all faults.
 void checkOptions(const PostgresqlStoreOptions& options);
+
+/// Service file, certificates, key and passfile, without a connection. libpq itself opens most of them when a server
+/// answers, so only what is certainly no such file is a permanent error: a directory, no PEM, a service file that libpq
+/// cannot read.
+[[nodiscard]] TENURE_API StoreStatus readLocalFiles(const PostgresqlStoreOptions& options);
 
 }  // namespace tenure::postgresql_store

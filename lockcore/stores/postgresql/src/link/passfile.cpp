@@ -1,8 +1,14 @@
 #include "passfile.hpp"
 
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+
+#include "lockcore/runtime/regular_file.hpp"
+#include "options_check.hpp"
 
 namespace tenure::postgresql_store {
 namespace {
@@ -33,6 +39,45 @@ PassfileState passfileState(const Settings& found) {
     return {name + " is ignored, because others than its owner may use it: chmod 600", true};
   }
   if (access(file.path.c_str(), R_OK) != 0) return {name + " cannot be read by this user", false};
+  return {};
+}
+
+namespace {
+
+/// Empty: libpq may be able to use it.
+std::optional<StoreError> certificateFault(const char* keyword, const std::string& path) {
+  constexpr std::size_t longest = std::size_t{16} << 20U;  // a system's bundle has 0.2 MiB
+  const std::string name = keyword + (" " + inOneLine(path.c_str()));
+  const auto text = regularFile(path, longest);
+  if (!text) {
+    return StoreError{ErrorClass::misconfigured, name + " " + text.error().why, !text.error().bySystem};
+  }
+  const bool mayBeBinary = std::string_view{keyword} == "sslkey";  // libpq reads DER too
+  if (!text->empty() && (mayBeBinary || text->find("-----BEGIN ") != std::string::npos)) return std::nullopt;
+  return StoreError{ErrorClass::misconfigured, name + ": there is nothing in it in PEM form", true};
+}
+
+/// Where libpq goes on without TLS, its files do not count.
+bool needsTls(const Settings& settings) {
+  const auto mode = settings.find("sslmode");
+  return mode != settings.end() && (mode->second == "require" || mode->second.starts_with("verify-"));
+}
+
+}  // namespace
+
+StoreStatus readLocalFiles(const PostgresqlStoreOptions& options) {
+  const Destination found = destinationOf(jobSettings(options));
+  if (!found.fault.empty()) {
+    const bool unreadable = found.fault.find("syntax error in service file") != std::string::npos;
+    return StoreError{ErrorClass::misconfigured, found.fault, unreadable};
+  }
+  for (const char* keyword : {"sslrootcert", "sslcert", "sslkey"}) {
+    const auto named = found.settings.find(keyword);
+    const bool counts = needsTls(found.settings) && named != found.settings.end() && named->second != "system";
+    if (!counts) continue;
+    if (auto fault = certificateFault(keyword, named->second)) return *std::move(fault);
+  }
+  if (!found.passfileFault.empty()) return StoreError{ErrorClass::credentials, found.passfileFault};
   return {};
 }
 
