@@ -255,6 +255,11 @@ bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   return true;
 }
 
+void LockSession::release(Lock& lock, Released done) {
+  lock.released_.store(true);
+  static_cast<void>(lock.session_->letGo({}, std::move(done)));
+}
+
 void LockSession::failChanges(const LockError& error) {
   std::vector<Change> failed;
   {
