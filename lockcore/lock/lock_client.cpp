@@ -6,6 +6,7 @@
 #include "lock_client_impl.hpp"
 #include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/patience.hpp"
+#include "lockcore/runtime/user_code.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {
@@ -50,6 +51,50 @@ LockError giveBack(std::vector<Lock> won, LockError error, nanoseconds patience)
       pending;
   return error;
 }
+
+/// The result of acquireAsync on its way to the callback.
+class AsyncAnswer {
+ public:
+  explicit AsyncAnswer(LockResult<Lock> result) : result_{std::move(result)} {}
+
+  [[nodiscard]] LockResult<Lock> take() {
+    const std::lock_guard lock{mutex_};
+    taken_ = true;
+    return std::move(result_);
+  }
+
+  /// A lock whose owner never hears of it would keep everybody else out. So it is released if no thread has begun the
+  /// lane's task within one lease. Only on the scheduler.
+  static void expect(const std::shared_ptr<AsyncAnswer>& answer, const std::shared_ptr<CallbackLane>& lane,
+                     const std::shared_ptr<const CandidateContext>& common, milliseconds lease) {
+    const auto scheduler = common->scheduler.lock();
+    if (!scheduler) return;
+    scheduler->schedule(lease, [answer, lane, common, lease] {
+      if (!lane->isWaiting()) return;  // a callback that blocks keeps those behind it waiting, as users expect
+      if (const auto why = common->whyNothingRuns(lease)) {
+        answer->giveBack("acquireAsync's callback " + *why, common->logger);
+      }
+      expect(answer, lane, common, lease);  // it tries to start a thread each time
+    });
+  }
+
+ private:
+  void giveBack(const std::string& why, const Logger& logger) {
+    Lock gone;  // is released after the mutex
+    const std::lock_guard lock{mutex_};
+    if (taken_ || result_.has_error()) return;
+    gone = *std::move(result_);
+    const std::string name = "lock " + toString(gone.key());
+    logger.log(LogLevel::warn, name + " is released: " + why);
+    LockError error{LockErrc::lost, name + " was won, and released again: " + why};
+    error.reason = RevokeReason::notStarted;
+    result_ = std::move(error);
+  }
+
+  std::mutex mutex_;  ///< guards what follows
+  LockResult<Lock> result_;
+  bool taken_{false};
+};
 
 }  // namespace
 
@@ -130,6 +175,18 @@ void LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options, std::
   if (!session) return;
   if (const auto loop = impl_->scheduler()) session->limit(loop);
   session->cancelOn(std::move(cancel));
+}
+
+LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
+  return [lane = lane_, common = common_, done = std::move(done)](LockResult<Lock> result) {
+    const auto lease = result ? std::optional{result->lease()} : std::nullopt;
+    const auto answer = std::make_shared<AsyncAnswer>(std::move(result));
+    lane->post([answer, common, done] {
+      const auto what = whatThrown([&] { done(answer->take()); });
+      if (what) common->logger.log(LogLevel::error, "acquireAsync's callback threw: " + *what);
+    });
+    if (lease && common->callbacks && common->callbacks->isShort()) AsyncAnswer::expect(answer, lane, common, *lease);
+  };
 }
 
 LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys, const AcquireOptions& options) {

@@ -186,16 +186,6 @@ std::shared_ptr<CallbackLane> LockClient::Impl::newLane() {
   return lane;
 }
 
-LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
-  return [lane = lane_, logger = common_->logger, done = std::move(done)](LockResult<Lock> result) {
-    const auto shared = std::make_shared<LockResult<Lock>>(std::move(result));  // tasks are copyable, locks are not
-    lane->post([shared, logger, done] {
-      const auto what = whatThrown([&] { done(std::move(*shared)); });
-      if (what) logger.log(LogLevel::error, "acquireAsync's callback threw: " + *what);
-    });
-  };
-}
-
 std::optional<LockError> LockClient::Impl::whyNotWait(const LeaseKey& key) const {
   if (!isHere()) return std::nullopt;  // refused for another reason
   const std::shared_ptr<Scheduler> loop = scheduler();

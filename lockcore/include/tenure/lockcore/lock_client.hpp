@@ -114,7 +114,8 @@ class TENURE_API LeaseObserver {
 /// A moved-from client may only be destroyed or assigned to.
 class TENURE_API LockClient {
  public:
-  /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null.
+  /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null, and
+  /// std::system_error, which says what to raise, if the system has no thread or descriptor left that a lock needs.
   explicit LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options = {}, Runtime runtime = {});
   /// Calls close(), then waits until no callback is queued or running, also none of locks that ended before. Both
   /// together take no longer than close() may.
@@ -136,7 +137,8 @@ class TENURE_API LockClient {
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
   /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call. A stop
   /// of `cancel` ends the acquisition with LockErrc::cancelled, unless it is already decided. A write that it has begun
-  /// by then is undone by a release in the background.
+  /// by then is undone by a release in the background. If no thread of the library is left to run `done` within one
+  /// lease, a lock that was acquired is released; `done` then gets LockErrc::lost with the reason notStarted.
   void acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
                     std::stop_token cancel = {});
 
