@@ -70,6 +70,30 @@ void ElectorImpl::on(const action::Elected& elected) {
       {{"token", elected.token}});
   stateSelf(*term);
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
+  if (listeners_.wants(&Listener::onElected)) lookAtWork(term, group_.timing().duration());
+}
+
+/// Its work was not told to stop.
+bool ElectorImpl::leads(const std::shared_ptr<TermHandle>& term) const {
+  const std::lock_guard lock{mutex_};
+  return term_ == term;
+}
+
+/// A leader whose work cannot begin keeps everybody else from leading. Nothing of the term is reported then.
+void ElectorImpl::lookAtWork(const std::weak_ptr<TermHandle>& of, nanoseconds after) {
+  const auto scheduler = context_->scheduler.lock();
+  if (!scheduler) return;
+  scheduler->schedule(after, [weak = weak_from_this(), of] {
+    const auto self = weak.lock();
+    const auto term = of.lock();
+    if (!self || !term || term->work.load() == TermWork::begun) return;
+    const auto why = self->context_->whyNothingRuns(self->group_.timing().duration());
+    if (why && self->leads(term) && term->settle(TermWork::never)) {
+      term->ended->store(true);
+      self->driver_->submit(event::WorkFailed{"onElected " + *why, RevokeReason::notStarted, false});
+    }
+    self->lookAtWork(of, self->group_.timing().heartbeat());
+  });
 }
 
 /// Nothing depends on whether it arrives: the lease matters more than what a leader says about itself.
@@ -94,15 +118,15 @@ std::shared_ptr<TermWatch> ElectorImpl::watched(const std::shared_ptr<TermHandle
         Termination{lostExitCode, context_->logger, toString(key_) + ": " + terminationLine, term->ended});
   }
   const std::shared_ptr<StopSignal> stop{term, &term->stop};
-  return context_->watch({cell_, term->token, stop, driver_, context_->stopTokens, std::move(termination)},
-                         group_.name());
+  return context_->watch({cell_, term->token, stop, driver_, context_->stopTokens, std::move(termination)});
 }
 
 void ElectorImpl::on(const action::Revoked& revoked) {
   const std::shared_ptr<TermHandle> term = takeTerm();
   if (!term) return;  // the destructor's wait was over, and it was quicker
   endTerm(term, {revoked.reason, whyRevoked(revoked, term->watch.get()), revoked.token});
-  if (group_.options().onLost == OnLost::terminate) watchLostWork(term);
+  const bool mayRun = term->work.load() != TermWork::never;
+  if (mayRun && group_.options().onLost == OnLost::terminate) watchLostWork(term);
 }
 
 /// The caller that gets the term tells the work to stop, so that happens exactly once (I5).
@@ -204,6 +228,7 @@ void ElectorImpl::on(const action::Stopped& stopped) {
 }
 
 void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {
+  if (!term->settle(TermWork::begun)) return;
   if (const auto failure = listeners_.call("onElected", &Listener::onElected, Leadership{term})) {
     driver_->submit(event::WorkFailed{*failure});
   }
@@ -211,7 +236,7 @@ void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {
 
 void ElectorImpl::runRevoked(const std::shared_ptr<TermHandle>& term, const TermEnd& why) {
   term->stop.awaitFired(std::chrono::seconds{1});  // in any case it fires before onRevoked
-  listeners_.call("onRevoked", &Listener::onRevoked, why);
+  if (term->work.load() == TermWork::begun) listeners_.call("onRevoked", &Listener::onRevoked, why);
   endedTerm_.store(term->token.value());
   term->ended->store(true);
   term->watch.reset();

@@ -201,8 +201,9 @@ void ShardedElector::Impl::told(const SeatPtr& seat, const LeaseNotice& notice) 
     mark(Seat::State::led);
     if (seat->clears && seat->state == Seat::State::led) end(*seat);
   } else if (const auto* revoked = std::get_if<action::Revoked>(&notice)) {
-    // Somebody asked for it, or the work failed here: another candidate should get it.
-    const bool meant = revoked->reason == RevokeReason::steppedDown || revoked->reason == RevokeReason::fatal;
+    // Somebody asked for it, or the work failed or cannot begin here: another candidate should get it.
+    const bool meant = revoked->reason == RevokeReason::steppedDown || revoked->reason == RevokeReason::fatal ||
+                       revoked->reason == RevokeReason::notStarted;
     mark(Seat::State::contested);
     if (!meant || seat->state == Seat::State::ending) return;
     for (const auto& [shard, other] : seats_) {

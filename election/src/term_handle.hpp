@@ -16,7 +16,14 @@
 
 namespace tenure {
 
-/// Everything but the stop signal and the watch is constant after construction.
+/// Whether the work of a term has begun.
+enum class TermWork {
+  due,
+  begun,  ///< onElected was called
+  never,  ///< nothing ran it in time, so neither it nor onRevoked is ever called
+};
+
+/// Everything but the work, the stop signal and the watch is constant after construction.
 struct TermHandle {
   TermHandle(std::string lease, std::string candidate, FencingToken number, std::shared_ptr<const TermCell> published,
              std::weak_ptr<LeaseDriver> drivenBy, std::shared_ptr<const Clock> electorsClock,
@@ -37,10 +44,17 @@ struct TermHandle {
   std::shared_ptr<const Clock> clock;
   std::shared_ptr<DocumentWrites> documents;  ///< null: this lease's data have another use
   ProcessMark mark{};
+  std::atomic<TermWork> work{TermWork::due};
   StopSignal stop{};
   /// For the watchdog, which may use it after this object is gone.
   const std::shared_ptr<std::atomic<bool>> ended{std::make_shared<std::atomic<bool>>(false)};
   std::shared_ptr<TermWatch> watch{};  ///< until the work has ended; used by the one that ends the term
+
+  /// Decides once whether the work begins. False: it was decided before.
+  bool settle(TermWork as) noexcept {
+    TermWork due = TermWork::due;
+    return work.compare_exchange_strong(due, as);
+  }
 
   /// The published state if it is still about this term, else "no term". In a forked child it is always "no term".
   [[nodiscard]] TermState state() const noexcept {

@@ -1,5 +1,6 @@
 #include "candidate_context.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include "lockcore/runtime/user_code.hpp"
@@ -27,32 +28,57 @@ std::shared_ptr<const CandidateContext> CandidateContext::make(std::shared_ptr<L
                                                                const std::shared_ptr<Scheduler>& scheduler,
                                                                Logger logger, std::string candidate, Executor executor,
                                                                std::string name) {
-  Executor contained = containedExecutor(std::move(executor), ThreadPool::forCallbacks(), logger, std::move(name));
-  return std::make_shared<const CandidateContext>(CandidateContext{std::move(store), scheduler, scheduler->clock(),
-                                                                   std::move(logger), std::move(candidate),
-                                                                   std::move(contained), ThreadPool::forStopTokens()});
+  const auto pool = ThreadPool::forCallbacks();
+  const bool isOwn = !executor;
+  Executor contained = containedExecutor(std::move(executor), pool, logger, std::move(name));
+  auto watchdog = scheduler->clock() == systemClock() ? keepWatchdog() : nullptr;
+  return std::make_shared<const CandidateContext>(
+      CandidateContext{std::move(store), scheduler, scheduler->clock(), std::move(logger), std::move(candidate),
+                       std::move(contained), ThreadPool::forStopTokens(), isOwn ? pool : nullptr, std::move(watchdog)});
 }
 
-std::shared_ptr<TermWatch> CandidateContext::watch(WatchedTerm term, const std::string& lease) const {
-  if (clock != systemClock()) return nullptr;
-  auto watch = watchTerm(std::move(term));
-  if (!watch) {
-    logger.log(LogLevel::warn, lease +
-                                   ": no thread can be started to watch the deadlines, so the stop token comes late "
-                                   "if the scheduler is blocked");
+std::shared_ptr<TermWatch> CandidateContext::watch(WatchedTerm term) const {
+  return watchdog ? watchTerm(std::move(term)) : nullptr;
+}
+
+std::optional<std::string> CandidateContext::whyNothingRuns(std::chrono::milliseconds waited) const {
+  std::optional<std::string> why =
+      callbacks ? callbacks->whyTasksWait() : std::optional<std::string>{"the executor has not run it"};
+  if (why) *why = "did not begin within " + std::to_string(waited.count()) + " ms: " + *why;
+  return why;
+}
+
+namespace {
+
+/// The first answer is the one that counts.
+class OneAnswer {
+ public:
+  using Found = std::function<void(std::optional<LivenessFile>)>;
+  explicit OneAnswer(Found found) : found_{std::move(found)} {}
+
+  /// False: there was an answer before.
+  bool give(std::optional<LivenessFile> livenessFile) {
+    if (given_.exchange(true)) return false;
+    std::exchange(found_, nullptr)(std::move(livenessFile));
+    return true;
   }
-  return watch;
-}
 
-void CandidateContext::findLivenessFile(const std::string& owner,
-                                        std::function<void(std::optional<LivenessFile>)> found) const {
+ private:
+  std::atomic<bool> given_{false};
+  Found found_;  ///< used by the one that gives the answer
+};
+
+}  // namespace
+
+void CandidateContext::findLivenessFile(const std::string& owner, const Later& later, OneAnswer::Found found) const {
   const auto without = [logger = logger, owner](const std::string& why) {
     logger.log(LogLevel::warn, owner + ": no death notice for this process: " + why);
   };
   std::shared_ptr<DeathNotice> notice;
   if (const auto error = storeErrorOf([&] { notice = store->deathNotice(); })) without(error->message);
   if (!notice) return found(std::nullopt);
-  ThreadPool::forCallbacks()->post([notice, without, found = std::move(found)] {
+  const auto answer = std::make_shared<OneAnswer>(std::move(found));
+  ThreadPool::forCallbacks()->post([notice, without, answer] {
     std::optional<LivenessFile> livenessFile;
     const auto error = storeErrorOf([&] {
       StoreResult<LivenessFile> made = notice->livenessFile();
@@ -63,7 +89,10 @@ void CandidateContext::findLivenessFile(const std::string& owner,
       }
     });
     if (error) without(error->message);
-    found(std::move(livenessFile));
+    answer->give(std::move(livenessFile));
+  });
+  later([without, answer] {
+    if (answer->give(std::nullopt)) without("no thread was free to make its file");
   });
 }
 

@@ -1,6 +1,7 @@
 // Internal: what an elector and a lock client have in common for each lease on which they are candidates.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,21 +27,31 @@ struct TENURE_API CandidateContext {
   std::string candidate;                   ///< its unique text
   Executor executor;                       ///< never throws
   std::shared_ptr<ThreadPool> stopTokens;  ///< where users' callbacks of stop tokens run, which may block
+  std::shared_ptr<ThreadPool> callbacks;   ///< what `executor` is; null: the user's executor
+  /// Null: the clock is not the system's. Whoever may win a term keeps what the term needs.
+  std::shared_ptr<void> watchdog;
   ProcessMark mark{};
 
-  /// `name`: the owner, for log lines. `executor` may be empty, and may throw.
+  /// `name`: the owner, for log lines. `executor` may be empty, and may throw. Throws std::system_error where the
+  /// system has no thread or descriptor left that a term needs.
   [[nodiscard]] static std::shared_ptr<const CandidateContext> make(std::shared_ptr<LeaseStore> store,
                                                                     const std::shared_ptr<Scheduler>& scheduler,
                                                                     Logger logger, std::string candidate,
                                                                     Executor executor, std::string name);
 
   /// Has the watchdog keep the deadlines of a term that was won now. Only where the scheduler shows the system's time;
-  /// where it shows another clock, and where the system gives no thread, deadlines are left to the scheduler (null).
-  [[nodiscard]] std::shared_ptr<TermWatch> watch(WatchedTerm term, const std::string& lease) const;
+  /// where it shows another clock, deadlines are left to the scheduler (null).
+  [[nodiscard]] std::shared_ptr<TermWatch> watch(WatchedTerm term) const;
+
+  /// Why nothing ran a callback that was posted `waited` ago; empty: a thread takes it now. Tries again to start one.
+  [[nodiscard]] std::optional<std::string> whyNothingRuns(std::chrono::milliseconds waited) const;
 
   /// Passes on the liveness file of this process, on a thread where file work may block, or inside this call if there
-  /// is none. A store that throws, or cannot make the file, costs no more than the file: a crash then costs a lease.
-  void findLivenessFile(const std::string& owner, std::function<void(std::optional<LivenessFile>)> found) const;
+  /// is none. A store that throws, or cannot make the file, costs no more than the file: a crash then costs a lease. So
+  /// does a system without a thread for it: `later` runs what it gets some time later, on another thread.
+  using Later = std::function<void(std::function<void()>)>;
+  void findLivenessFile(const std::string& owner, const Later& later,
+                        std::function<void(std::optional<LivenessFile>)> found) const;
 };
 
 }  // namespace tenure

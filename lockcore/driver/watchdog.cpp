@@ -75,15 +75,28 @@ class Watchdog {
   ~Watchdog() = default;  // there is one for the process, which is never destroyed
 
   /// Throws std::system_error if no timer or no thread is available.
-  void add(Entry& entry) {
+  [[nodiscard]] std::shared_ptr<void> keep() {
+    auto kept = std::make_shared<Keeper>(*this);
     const std::lock_guard lock{mutex_};
     if (timer_ < 0) timer_ = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-    if (timer_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+    if (timer_ < 0) {
+      throw std::system_error(errno, std::generic_category(),
+                              "no timer can be made for the deadlines of terms; raise the limit of open files (ulimit "
+                              "-n, LimitNOFILE of the service)");
+    }
     if (!runs_) {
       detail::startDetachedThread("tenure-watchdog", [this] { run(); });
       runs_ = true;
       armed_ = nanoseconds::max();
     }
+    kept->counts = true;
+    ++keepers_;
+    return kept;
+  }
+
+  /// Its owner keeps the watchdog.
+  void add(Entry& entry) {
+    const std::lock_guard lock{mutex_};
     const Instant now = readClock();
     if (const auto next = entry.look(now)) place(entry, *next);
   }
@@ -91,13 +104,35 @@ class Watchdog {
   void forget(Entry& entry) {
     const std::lock_guard lock{mutex_};
     if (std::exchange(entry.isPlaced, false)) queue_.erase(entry.place);  // an armed timer does no harm
-    if (!queue_.empty() || !runs_) return;
-    // The thread ends soon after the last term, and not only when the lease of that term would have ended.
+    endSoonIfUnused();
+  }
+
+ private:
+  struct Keeper {
+    explicit Keeper(Watchdog& owner) : dog{owner} {}
+    ~Keeper() {
+      if (!counts || !mark.isHere()) return;
+      const std::lock_guard lock{dog.mutex_};
+      --dog.keepers_;
+      dog.endSoonIfUnused();
+    }
+    Keeper(const Keeper&) = delete;
+    Keeper& operator=(const Keeper&) = delete;
+
+    Watchdog& dog;
+    const ProcessMark mark{};
+    bool counts{false};
+  };
+
+  [[nodiscard]] bool isUnused() const { return queue_.empty() && keepers_ == 0; }
+
+  /// The thread ends soon after the last user, and not only when the lease of its term would have ended.
+  void endSoonIfUnused() {
+    if (!isUnused() || !runs_) return;
     const nanoseconds soon = readClock().boottime + quietTime;
     if (soon < armed_) arm(soon);
   }
 
- private:
   void place(Entry& entry, nanoseconds when) {
     entry.place = queue_.emplace(when, &entry);
     entry.isPlaced = true;
@@ -119,7 +154,7 @@ class Watchdog {
     } while (lookAtAll());
   }
 
-  /// False: there was nothing to watch for a while, and this thread ends.
+  /// False: nobody used the watchdog for a while, and this thread ends.
   bool lookAtAll() {
     const std::lock_guard lock{mutex_};
     const Instant now = readClock();
@@ -129,12 +164,14 @@ class Watchdog {
       entry.isPlaced = false;
       if (const auto next = entry.look(now)) place(entry, *next);
     }
-    if (queue_.empty() && std::exchange(idle_, true)) {
+    if (isUnused() && idle_) {
       runs_ = idle_ = false;
       return false;
     }
-    idle_ = queue_.empty();
-    arm(idle_ ? now.boottime + quietTime : queue_.begin()->first);
+    idle_ = isUnused();
+    armed_ = nanoseconds::max();  // it has fired
+    if (!queue_.empty()) arm(queue_.begin()->first);
+    if (idle_) arm(now.boottime + quietTime);
     return true;
   }
 
@@ -142,6 +179,7 @@ class Watchdog {
   std::multimap<nanoseconds, Entry*> queue_{};  ///< when to look, on CLOCK_BOOTTIME
   int timer_{-1};
   nanoseconds armed_{nanoseconds::max()};
+  int keepers_{0};
   bool runs_{false};
   bool idle_{false};
 };
@@ -181,18 +219,20 @@ void Watchdog::Entry::terminate() const {
   std::_Exit(term.termination->exitCode);
 }
 
+Watchdog& watchdog() {
+  static detail::PerProcess<Watchdog> perProcess;
+  return perProcess.get();
+}
+
 }  // namespace
 
 std::shared_ptr<TermWatch> watchTerm(WatchedTerm term) {
-  static detail::PerProcess<Watchdog> perProcess;
-  Watchdog& dog = perProcess.get();
+  Watchdog& dog = watchdog();
   auto entry = std::make_shared<Watchdog::Entry>(dog, std::move(term));
-  try {
-    dog.add(*entry);
-  } catch (const std::system_error&) {
-    return nullptr;
-  }
+  dog.add(*entry);
   return entry;
 }
+
+std::shared_ptr<void> keepWatchdog() { return watchdog().keep(); }
 
 }  // namespace tenure

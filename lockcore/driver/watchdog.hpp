@@ -45,10 +45,13 @@ class TermWatch {
 };
 
 /// There is one thread for the process, named `tenure-watchdog`. It runs no user code and waits for nobody: not for a
-/// scheduler, a lane, a log sink or a store. It is started with the first term and ends a while after the last one; a
-/// forked child has its own. A renewal costs it nothing: it reads the published state when the old deadline comes near.
-/// Null if the system gives no thread or timer: then only the scheduler keeps the deadlines.
+/// scheduler, a lane, a log sink or a store. A forked child has its own. A renewal costs it nothing: it reads the
+/// published state when the old deadline comes near.
 [[nodiscard]] std::shared_ptr<TermWatch> watchTerm(WatchedTerm term);
+
+/// The thread is there as long as somebody keeps it, and a while longer: a candidate keeps it, so that no term has to
+/// do without. Throws std::system_error if the system gives no thread or no timer.
+[[nodiscard]] std::shared_ptr<void> keepWatchdog();
 
 /// Why a term ended, where the machine only knows that nobody called its step().
 [[nodiscard]] inline std::string whyRevoked(const action::Revoked& revoked, const TermWatch* watch) {

@@ -98,7 +98,7 @@ std::optional<nanoseconds> Challenger::untilWakeup(const Instant& now) const {
   std::optional<nanoseconds> until = untilPatienceEnds(now);
   if (core_.inFlight) return until;
   until = earlier(until, untilRead(now));
-  if (core_.work.running || readFirst_ || core_.options.observesOnly) return until;
+  if (!core_.work.mayBegin() || readFirst_ || core_.options.observesOnly) return until;
   const auto free = core_.known.observation.untilFree(now, politeness_);
   if (!free) return until;
   return earlier(until, std::max(*free, cooldownLeft(now)));
@@ -118,8 +118,8 @@ LeaseState Challenger::state() const noexcept { return acquiring() ? LeaseState:
 bool Challenger::acquiring() const noexcept { return core_.inFlight && core_.inFlight->kind == RequestKind::acquire; }
 
 /// The work of two terms in one process must not overlap either. So a candidate whose last work still runs only
-/// watches.
-bool Challenger::mayLead() const { return !core_.stopping && !core_.options.observesOnly && !core_.work.running; }
+/// watches, and so does one whose work could not begin.
+bool Challenger::mayLead() const { return !core_.stopping && !core_.options.observesOnly && core_.work.mayBegin(); }
 
 bool Challenger::mayCompete(const Instant& now) const { return mayLead() && cooldownLeft(now) == nanoseconds{0}; }
 

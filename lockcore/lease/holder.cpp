@@ -54,8 +54,9 @@ NextRole Holder::handle(const Instant& /*now*/, const event::WorkEnded& /*event*
 }
 
 NextRole Holder::handle(const Instant& now, const event::WorkFailed& event) {
-  if (!draining_) beginDrain(now, RevokeReason::fatal, event.what);
-  return {};
+  if (!draining_) beginDrain(now, event.reason, event.what);
+  if (event.begun) return {};
+  return {next::Release{std::move(term_)}};
 }
 
 NextRole Holder::handle(const Instant& now, const event::WorkProgressed& /*event*/) {

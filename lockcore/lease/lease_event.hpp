@@ -10,6 +10,7 @@
 
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 
 #include "lease_sightings.hpp"
 
@@ -57,9 +58,13 @@ struct Renew {
 };
 /// The work of the last term has ended: its callbacks have returned.
 struct WorkEnded {};
-/// The work failed (a callback threw): leadership is given up, reason fatal.
+/// The work failed (a callback threw), or did not begin: leadership is given up.
 struct WorkFailed {
   std::string what;
+  RevokeReason reason{RevokeReason::fatal};  ///< or notStarted
+  /// False: none of it has begun, so nothing has to end before the release. What it waits for is missing until
+  /// WorkEnded; no term begins before that.
+  bool begun{true};
 };
 /// The work showed that it is alive.
 struct WorkProgressed {};

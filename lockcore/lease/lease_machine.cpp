@@ -108,6 +108,16 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Renew& event) {
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::WorkEnded& event) {
   if (state() != LeaseState::leading) core_.work.running = false;
+  core_.work.blocked = false;
+  deliver(now, event);
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::WorkFailed& event) {
+  if (!event.begun && !std::exchange(core_.work.running, false)) return;
+  if (!event.begun) {
+    core_.work.blocked = true;
+    core_.noteError(now, {ErrorClass::transient, event.what});
+  }
   deliver(now, event);
 }
 

@@ -37,6 +37,7 @@ class LeaseMachine::Impl {
   void handle(const Instant& now, const event::Release& event);
   void handle(const Instant& now, const event::Renew& event);
   void handle(const Instant& now, const event::WorkEnded& event);
+  void handle(const Instant& now, const event::WorkFailed& event);
   void handle(const Instant& now, const event::ReadReply& event);
   void handle(const Instant& now, const event::WriteReply& event);
   void handle(const Instant& now, const event::HolderProvenDead& event);

@@ -66,7 +66,10 @@ struct SeenTokens {
 /// The work of the present or last term. It may last longer than the term.
 struct Work {
   bool running{false};
+  bool blocked{false};  ///< it did not begin, and what it needs is still missing
   Instant endsFrom{};  ///< when it was told to end, if it was
+
+  [[nodiscard]] bool mayBegin() const noexcept { return !running && !blocked; }
 };
 
 /// What status shows in addition to the role.

@@ -5,12 +5,98 @@
 
 #include "lock_client_impl.hpp"
 #include "lockcore/port/lock_errors.hpp"
+#include "lockcore/runtime/patience.hpp"
+#include "lockcore/runtime/user_code.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+
+namespace {
+
+/// acquireAll's options for a further lock. `left`: of the time for all together, if that is bounded. Empty: none.
+std::optional<AcquireOptions> optionsForNext(const AcquireOptions& all, std::optional<nanoseconds> left) {
+  if (!left) return all;
+  if (*left <= nanoseconds{0}) return std::nullopt;
+  AcquireOptions next = all;
+  // Rounded up: 0 would be a single attempt, which may take 5 s.
+  if (*all.waitFor > milliseconds{0}) next.waitFor = std::chrono::ceil<milliseconds>(*left);
+  return next;
+}
+
+LockError noTimeLeft(const LeaseKey& key) {
+  return {LockErrc::timeout, "lock " + toString(key) +
+                                 " was not asked for: the time for all locks was over when those before it were won"};
+}
+
+/// Releases all at once. The error names each lock whose release is not acknowledged within `patience`.
+LockError giveBack(std::vector<Lock> won, LockError error, nanoseconds patience) {
+  const Patience together{patience};
+  std::vector<std::shared_ptr<Waiter<ReleaseResult>>> results;
+  for (Lock& lock : won) {
+    results.push_back(std::make_shared<Waiter<ReleaseResult>>());
+    LockSession::release(lock, [result = results.back()](ReleaseResult known) { result->tell(known); });
+  }
+  std::string pending;
+  for (std::size_t i = 0; i < won.size(); ++i) {
+    const auto result = results[i]->waitFor(together.left()).value_or(ReleaseResult::unknown);
+    if (result == ReleaseResult::unknown) pending += (pending.empty() ? "" : ", ") + toString(won[i].key());
+  }
+  if (pending.empty()) return error;
+  error.message +=
+      "; of the locks won before it these are not released yet, which goes on in the background until "
+      "their leases end: " +
+      pending;
+  return error;
+}
+
+/// The result of acquireAsync on its way to the callback.
+class AsyncAnswer {
+ public:
+  explicit AsyncAnswer(LockResult<Lock> result) : result_{std::move(result)} {}
+
+  [[nodiscard]] LockResult<Lock> take() {
+    const std::lock_guard lock{mutex_};
+    taken_ = true;
+    return std::move(result_);
+  }
+
+  /// A lock whose owner never hears of it would keep everybody else out. So it is released if no thread has begun the
+  /// lane's task within one lease. Only on the scheduler.
+  static void expect(const std::shared_ptr<AsyncAnswer>& answer, const std::shared_ptr<CallbackLane>& lane,
+                     const std::shared_ptr<const CandidateContext>& common, milliseconds lease) {
+    const auto scheduler = common->scheduler.lock();
+    if (!scheduler) return;
+    scheduler->schedule(lease, [answer, lane, common, lease] {
+      if (!lane->isWaiting()) return;  // a callback that blocks keeps those behind it waiting, as users expect
+      if (const auto why = common->whyNothingRuns(lease)) {
+        answer->giveBack("acquireAsync's callback " + *why, common->logger);
+      }
+      expect(answer, lane, common, lease);  // it tries to start a thread each time
+    });
+  }
+
+ private:
+  void giveBack(const std::string& why, const Logger& logger) {
+    Lock gone;  // is released after the mutex
+    const std::lock_guard lock{mutex_};
+    if (taken_ || result_.has_error()) return;
+    gone = *std::move(result_);
+    const std::string name = "lock " + toString(gone.key());
+    logger.log(LogLevel::warn, name + " is released: " + why);
+    LockError error{LockErrc::lost, name + " was won, and released again: " + why};
+    error.reason = RevokeReason::notStarted;
+    result_ = std::move(error);
+  }
+
+  std::mutex mutex_;  ///< guards what follows
+  LockResult<Lock> result_;
+  bool taken_{false};
+};
+
+}  // namespace
 
 bool CloseReport::clean() const noexcept {
   return std::all_of(locks.begin(), locks.end(), [](const auto& lock) {
@@ -34,20 +120,47 @@ LockClient& LockClient::operator=(LockClient&& other) noexcept {
   return *this;
 }
 
-LockResult<Lock> LockClient::acquire(const LeaseKey& key, AcquireOptions options) {
-  if (auto why = impl_->whyNotWait(key)) return *std::move(why);
+LockResult<Lock> LockClient::Impl::acquireNow(const LeaseKey& key, AcquireOptions options,
+                                              std::optional<nanoseconds> longest) {
+  if (auto why = whyNotWait(key)) return *std::move(why);
   const auto waiter = std::make_shared<Waiter<LockResult<Lock>>>();
-  const std::shared_ptr<LockSession> session =
-      impl_->acquire(key, std::move(options), [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); });
+  const SessionPtr session = acquire(
+      key, std::move(options), [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); }, longest);
   if (!session || !session->patience()) return waiter->wait();
-  if (impl_->common().clock != systemClock()) {
-    if (const auto loop = impl_->scheduler()) session->limit(loop);
+  if (common_->clock != systemClock()) {
+    if (const auto loop = scheduler()) session->limit(loop);
     return waiter->wait();
   }
   // This thread measures the time, not the scheduler, because the scheduler may itself stand still.
   if (auto answer = waiter->waitFor(*session->patience())) return *std::move(answer);
   session->expire();
   return waiter->wait();
+}
+
+LockResult<std::vector<Lock>> LockClient::Impl::acquireEach(const std::vector<LeaseKey>& sorted,
+                                                            const AcquireOptions& options) {
+  const Instant from = common_->clock->now();
+  const auto left = [&]() -> std::optional<nanoseconds> {
+    if (!options.waitFor) return std::nullopt;
+    const milliseconds together = *options.waitFor == milliseconds{0} ? longestLook : *options.waitFor;
+    return together - elapsedForHolder(from, common_->clock->now());
+  };
+  std::vector<Lock> won;
+  for (const LeaseKey& key : sorted) {
+    const auto next = won.empty() ? std::optional{options} : optionsForNext(options, left());
+    LockResult<Lock> lock = next ? acquireNow(key, *next, left()) : noTimeLeft(key);
+    if (lock.has_error()) {
+      const nanoseconds usual = options.lease.value_or(options_.lease.duration) + std::chrono::seconds{1};
+      const nanoseconds rest = std::max(left().value_or(usual), nanoseconds{0}) + answerGrace;
+      return giveBack(std::move(won), lock.error(), std::min(rest, usual));
+    }
+    won.push_back(*std::move(lock));
+  }
+  return won;
+}
+
+LockResult<Lock> LockClient::acquire(const LeaseKey& key, AcquireOptions options) {
+  return impl_->acquireNow(key, std::move(options));
 }
 
 LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions options) {
@@ -64,29 +177,28 @@ void LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options, std::
   session->cancelOn(std::move(cancel));
 }
 
+LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
+  return [lane = lane_, common = common_, done = std::move(done)](LockResult<Lock> result) {
+    const auto lease = result ? std::optional{result->lease()} : std::nullopt;
+    const auto answer = std::make_shared<AsyncAnswer>(std::move(result));
+    lane->post([answer, common, done] {
+      const auto what = whatThrown([&] { done(answer->take()); });
+      if (what) common->logger.log(LogLevel::error, "acquireAsync's callback threw: " + *what);
+    });
+    if (lease && common->callbacks && common->callbacks->isShort()) AsyncAnswer::expect(answer, lane, common, *lease);
+  };
+}
+
 LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys, const AcquireOptions& options) {
   std::vector<LeaseKey> sorted = keys;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
     return invalidOptionsError(*twice, {{"keys", "name this key twice; name each once"}});
   }
-  const Instant from = impl_->common().clock->now();
-  std::vector<Lock> won;  // released from the last to the first if one fails
-  for (const LeaseKey& key : sorted) {
-    AcquireOptions each = options;
-    if (each.waitFor) {
-      const nanoseconds left = *options.waitFor - elapsedForHolder(from, impl_->common().clock->now());
-      each.waitFor = std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{0});
-    }
-    LockResult<Lock> lock = acquire(key, std::move(each));
-    if (lock.has_error()) {
-      while (!won.empty()) won.pop_back();
-      return lock.error();
-    }
-    won.push_back(*std::move(lock));
-  }
+  auto won = impl_->acquireEach(sorted, options);
+  if (won.has_error()) return won;
   const auto place = [&](const Lock& lock) { return std::find(keys.begin(), keys.end(), lock.key()); };
-  std::sort(won.begin(), won.end(), [&](const Lock& a, const Lock& b) { return place(a) < place(b); });
+  std::sort(won->begin(), won->end(), [&](const Lock& a, const Lock& b) { return place(a) < place(b); });
   return won;
 }
 

@@ -72,7 +72,8 @@ std::shared_ptr<Scheduler> LockClient::Impl::scheduler() const {
 }
 
 LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions options,
-                                                       LockSession::Acquired acquired) {
+                                                       LockSession::Acquired acquired,
+                                                       std::optional<nanoseconds> longest) {
   const std::string name = "lock " + toString(key);
   if (!isHere()) {
     acquired(LockError{LockErrc::forked, name + ": this client belongs to the parent process; make one here"});
@@ -83,7 +84,7 @@ LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, Acqu
     acquired(invalidOptionsError(key, timing.error()));
     return nullptr;
   }
-  LockSession::Request request{key, std::move(options), timing->lease, timing->timing};
+  LockSession::Request request{key, std::move(options), timing->lease, timing->timing, longest};
   std::unique_lock lock{mutex_};
   if (closed_) {
     lock.unlock();
@@ -185,16 +186,6 @@ std::shared_ptr<CallbackLane> LockClient::Impl::newLane() {
   return lane;
 }
 
-LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
-  return [lane = lane_, logger = common_->logger, done = std::move(done)](LockResult<Lock> result) {
-    const auto shared = std::make_shared<LockResult<Lock>>(std::move(result));  // tasks are copyable, locks are not
-    lane->post([shared, logger, done] {
-      const auto what = whatThrown([&] { done(std::move(*shared)); });
-      if (what) logger.log(LogLevel::error, "acquireAsync's callback threw: " + *what);
-    });
-  };
-}
-
 std::optional<LockError> LockClient::Impl::whyNotWait(const LeaseKey& key) const {
   if (!isHere()) return std::nullopt;  // refused for another reason
   const std::shared_ptr<Scheduler> loop = scheduler();
@@ -267,8 +258,7 @@ Patience LockClient::Impl::patienceFor(const std::vector<SessionPtr>& all) const
   return Patience{longest + std::chrono::seconds{1}};
 }
 
-CloseReport LockClient::Impl::awaitEnds(const std::vector<SessionPtr>& all) {
-  const Patience patience = patienceFor(all);
+CloseReport LockClient::Impl::awaitEnds(const std::vector<SessionPtr>& all, const Patience& patience) {
   for (const SessionPtr& session : all) session->close();
   const bool waits = !mustNotBlock();
   std::unique_lock lock{mutex_};
@@ -276,20 +266,23 @@ CloseReport LockClient::Impl::awaitEnds(const std::vector<SessionPtr>& all) {
   return {endings_};
 }
 
-CloseReport LockClient::Impl::close() { return awaitEnds(beginClose()); }
+CloseReport LockClient::Impl::close() {
+  const std::vector<SessionPtr> all = beginClose();
+  return awaitEnds(all, patienceFor(all));
+}
 
 void LockClient::Impl::abandon() {
   const std::vector<SessionPtr> all = beginClose();
+  const Patience patience = patienceFor(all);
   const bool waits = !mustNotBlock();
   if (!waits) {
     // Nothing is waited for on this thread, but releases and withdrawals that are under way shall reach the store.
-    for (const SessionPtr& session : all) session->keep(shared_from_this(), patienceFor(all));
+    for (const SessionPtr& session : all) session->keep(shared_from_this(), patience);
   }
-  const CloseReport report = awaitEnds(all);
+  const CloseReport report = awaitEnds(all, patience);
   if (!waits) return;
   if (!report.clean())
     common_->logger.log(LogLevel::warn, common_->candidate + ": a lock was left to expire at the end");
-  const Patience patience{options_.lease.duration + nanoseconds{std::chrono::seconds{1}}};
   for (const LockLanes::Lane& lane : lanes()) lane->waitIdle(patience.left());
   for (const SessionPtr& session : all) session->detach();
   std::shared_ptr<Scheduler> last;  // destroyed after the lock is released

@@ -49,7 +49,14 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
 
   using SessionPtr = std::shared_ptr<LockSession>;
   /// `acquired` may be called inside this call. Null: it was called, and there is nothing to cancel.
-  SessionPtr acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired);
+  SessionPtr acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired,
+                     std::optional<std::chrono::nanoseconds> longest = {});
+  /// The same, and waits for the result.
+  [[nodiscard]] LockResult<Lock> acquireNow(const LeaseKey& key, AcquireOptions options,
+                                            std::optional<std::chrono::nanoseconds> longest = {});
+  /// One after the other. `sorted`: in the order that all programs share.
+  [[nodiscard]] LockResult<std::vector<Lock>> acquireEach(const std::vector<LeaseKey>& sorted,
+                                                          const AcquireOptions& options);
   [[nodiscard]] LockSession::Acquired onLane(std::function<void(LockResult<Lock>)> done) const;
   /// Why the calling thread must not wait; empty if it may.
   [[nodiscard]] std::optional<LockError> whyNotWait(const LeaseKey& key) const;
@@ -92,7 +99,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::vector<SessionPtr> sessions() const;
   [[nodiscard]] std::vector<SessionPtr> beginClose();
   [[nodiscard]] Patience patienceFor(const std::vector<SessionPtr>& all) const;
-  CloseReport awaitEnds(const std::vector<SessionPtr>& all);
+  CloseReport awaitEnds(const std::vector<SessionPtr>& all, const Patience& patience);
   [[nodiscard]] std::vector<LockLanes::Lane> lanes() const;
   /// In a callback of the client, and on its scheduler.
   [[nodiscard]] bool mustNotBlock() const;

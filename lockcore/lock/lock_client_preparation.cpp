@@ -19,7 +19,10 @@ void LockClient::Impl::prepare() {
     schema_ = Schema::asked;
   }
   if (first) {
-    common_->findLivenessFile(common_->candidate,
+    const auto later = [this](std::function<void()> task) {
+      if (const auto loop = scheduler()) loop->schedule(options_.lease.duration, std::move(task));
+    };
+    common_->findLivenessFile(common_->candidate, later,
                               [self = shared_from_this()](std::optional<LivenessFile> livenessFile) {
                                 self->livenessFileFound(std::move(livenessFile));
                               });

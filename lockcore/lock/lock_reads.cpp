@@ -3,8 +3,8 @@
 
 #include "lock_client_impl.hpp"
 #include "lockcore/port/lock_errors.hpp"
+#include "lockcore/runtime/store_answer.hpp"
 #include "lockcore/runtime/user_code.hpp"
-#include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {
 
@@ -12,17 +12,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// A store is the user's code: what it throws is an answer like any other.
+/// An error of the store is the whole outcome of a call that only reads.
 template <class Outcome, class Call>
 Outcome awaited(milliseconds timeout, const Call& call) {
-  const auto waiter = std::make_shared<Waiter<Outcome>>();
-  const auto error = storeErrorOf(
-      [&] { call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(readable(std::move(outcome))); }); });
-  if (error) return *error;
-  auto answer = waiter->waitFor(timeout + timeout / 8 + milliseconds{5});
-  if (answer) return *std::move(answer);
-  return StoreError{ErrorClass::transient,
-                    "the store did not answer within " + std::to_string(timeout.count()) + " ms"};
+  return answerOf<Outcome>(
+      timeout, [](StoreError error) { return Outcome{std::move(error)}; }, call);
 }
 
 LockError inChild() { return {LockErrc::forked, "this client belongs to the parent process; make one here"}; }
@@ -36,9 +30,7 @@ LeaseView viewOf(const ListedLease& lease) {
 
 LockResult<LeaseView> LockClient::Impl::peek(const LeaseKey& key) const {
   if (!isHere()) return inChild();
-  const auto outcome = awaited<ReadOutcome>(options_.lease.duration, [&](CallOptions call, ReadHandler handler) {
-    common_->store->read(key, call, std::move(handler));
-  });
+  const ReadOutcome outcome = readAnswer(*common_->store, key, options_.lease.duration);
   if (outcome.has_error()) return storeError(key, outcome.error());
   return LeaseView{key, *outcome};
 }

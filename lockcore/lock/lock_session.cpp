@@ -114,9 +114,10 @@ void LockSession::close() {
   lose({RevokeReason::stopped, "its client was closed", token()});
   if (letGo_.load()) return;  // its release is under way
   driver_->submit(event::Stop{});
-  lane_->post([self = shared_from_this()] {
+  const auto release = [self = shared_from_this()] {
     self->driver_->submit(event::Release{{}, self->request_.options.deleteOnRelease});
-  });
+  };
+  lane_->isIdle() ? release() : lane_->post(release);  // without callbacks it needs no thread
 }
 
 TermState LockSession::state() const noexcept {
@@ -253,6 +254,11 @@ bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   driver_->submit(std::move(release));
   failChanges(lostError());
   return true;
+}
+
+void LockSession::release(Lock& lock, Released done) {
+  lock.released_.store(true);
+  static_cast<void>(lock.session_->letGo({}, std::move(done)));
 }
 
 void LockSession::failChanges(const LockError& error) {

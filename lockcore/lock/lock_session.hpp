@@ -23,6 +23,11 @@
 
 namespace tenure {
 
+/// A single attempt takes as long as the store takes, but not longer than this.
+inline constexpr std::chrono::milliseconds longestLook{5'000};
+/// The machine ends a wait by itself and can give a better reason, unless the store or the scheduler prevents it.
+inline constexpr std::chrono::milliseconds answerGrace{25};
+
 class LockSession : public std::enable_shared_from_this<LockSession> {
  public:
   using Acquired = std::function<void(LockResult<Lock>)>;
@@ -37,6 +42,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
     AcquireOptions options;
     LeaseOptions lease;  ///< the timing was made from it
     LeaseTiming timing;
+    std::optional<std::chrono::nanoseconds> longest{};  ///< the caller waits no longer, whatever `options` say
   };
 
   LockSession(std::shared_ptr<const CandidateContext> common, Request request, std::shared_ptr<CallbackLane> lane,
@@ -104,6 +110,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void tell(const char* name, std::function<void()> task) const;
 
   [[nodiscard]] static Lock handle(std::shared_ptr<LockSession> session) { return Lock{std::move(session)}; }
+  /// As Lock::release for the only handle of a term, but without waiting: `done` gets the result, on any thread.
+  static void release(Lock& lock, Released done);
 
  private:
   struct Change {

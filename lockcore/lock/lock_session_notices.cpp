@@ -29,7 +29,7 @@ void LockSession::on(const action::Elected& elected) {
   if (!wanted) return driver_->submit(event::Release{{}, request_.options.deleteOnRelease});
   dropLimit();
   const std::shared_ptr<StopSignal> stop{shared_from_this(), &stop_};
-  watch_ = common_->watch({cell_, token(), stop, driver_, common_->stopTokens}, toString(key()));
+  watch_ = common_->watch({cell_, token(), stop, driver_, common_->stopTokens});
   log(LogLevel::debug, "acquired with fencing token " + toString(elected.token), LogEvent::lockAcquired,
       {{"token", elected.token}});
   decide(handle(shared_from_this()));

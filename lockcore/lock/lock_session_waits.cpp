@@ -1,4 +1,5 @@
 // How the wait for an acquisition ends, whatever the store and the scheduler do.
+#include <algorithm>
 #include <utility>
 
 #include "lock_session.hpp"
@@ -8,15 +9,6 @@ namespace tenure {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-namespace {
-
-/// A single attempt takes as long as the store takes, but not longer than this.
-constexpr milliseconds longestLook{5'000};
-/// The machine ends a wait by itself and can give a better reason, unless the store or the scheduler prevents it.
-constexpr milliseconds answerGrace{25};
-
-}  // namespace
 
 void LockSession::cancel(LockErrc why) {
   const Acquired tell = abandon(why);
@@ -56,7 +48,8 @@ bool LockSession::isWanted() const {
 std::optional<nanoseconds> LockSession::patience() const noexcept {
   const std::optional<milliseconds>& wait = request_.options.waitFor;
   if (!wait) return std::nullopt;
-  return (*wait > milliseconds{0} ? *wait : longestLook) + answerGrace;
+  const nanoseconds usual = *wait > milliseconds{0} ? *wait : longestLook;
+  return std::min(usual, request_.longest.value_or(usual)) + answerGrace;
 }
 
 void LockSession::limit(const std::shared_ptr<Scheduler>& scheduler) {

@@ -27,6 +27,8 @@ std::string_view toString(RevokeReason reason) noexcept {
       return "storeUnreachable";
     case RevokeReason::fatal:
       return "fatal";
+    case RevokeReason::notStarted:
+      return "notStarted";
   }
   return "invalid";
 }

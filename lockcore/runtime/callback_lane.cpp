@@ -38,6 +38,11 @@ bool CallbackLane::isCurrent() const {
   return runner_ == std::this_thread::get_id();
 }
 
+bool CallbackLane::isWaiting() const {
+  const std::lock_guard lock{mutex_};
+  return active_ && runner_ == std::thread::id{};
+}
+
 bool CallbackLane::isIdle() const {
   const std::lock_guard lock{mutex_};
   return !active_;

@@ -27,6 +27,9 @@ class TENURE_API CallbackLane : public std::enable_shared_from_this<CallbackLane
   /// Whether the calling thread is running a task of this lane now.
   [[nodiscard]] bool isCurrent() const;
 
+  /// The executor has not run it yet.
+  [[nodiscard]] bool isWaiting() const;
+
   /// Nothing is queued or running.
   [[nodiscard]] bool isIdle() const;
 

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <pthread.h>
+#include <system_error>
 #include <utility>
 
 namespace tenure::detail {
@@ -28,11 +29,17 @@ thread_local bool isWaitedFor = false;
 
 std::thread start(const std::string& name, bool waitedFor, std::function<void()> body) {
   const BlockedSignals inherited;  // a new thread inherits the mask of the thread that starts it
-  return std::thread{[name = name.substr(0, 15), waitedFor, body = std::move(body)] {
-    pthread_setname_np(pthread_self(), name.c_str());
-    isWaitedFor = waitedFor;
-    body();
-  }};
+  try {
+    return std::thread{[name = name.substr(0, 15), waitedFor, body = std::move(body)] {
+      pthread_setname_np(pthread_self(), name.c_str());
+      isWaitedFor = waitedFor;
+      body();
+    }};
+  } catch (const std::system_error& fault) {
+    throw std::system_error{fault.code(), "thread " + name +
+                                              " cannot be started; raise the limit of threads (ulimit -u, TasksMax of "
+                                              "the service, pids.max of the cgroup) or of memory"};
+  }
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "thread_pool.hpp"
 
 #include <chrono>
-#include <system_error>
 #include <utility>
 
 #include "process_mark.hpp"
 #include "thread.hpp"
+#include "user_code.hpp"
 
 namespace tenure {
 namespace {
@@ -34,11 +34,20 @@ void ThreadPool::post(std::function<void()> task) {
   state_->tasks.push_back(std::move(task));
   if (state_->idle > 0) return state_->wake.notify_one();
   if (state_->starting > 0) return;
-  // All threads are busy, and no thread was available as a successor when the last of them began its task.
-  try {
-    startThread(state_, lock);
-  } catch (const std::system_error&) {  // a thread that becomes free takes the task
-  }
+  // All threads are busy, and no thread was available as a successor when the last of them began its task. If there is
+  // none now either, a thread that becomes free takes the task.
+  static_cast<void>(tryStart(state_, lock));
+}
+
+bool ThreadPool::isShort() const {
+  const std::lock_guard lock{state_->mutex};
+  return state_->tasks.size() > static_cast<std::size_t>(state_->idle + state_->starting);
+}
+
+std::optional<std::string> ThreadPool::whyTasksWait() {
+  std::unique_lock lock{state_->mutex};
+  if (state_->tasks.empty() || state_->idle + state_->starting > 0) return std::nullopt;
+  return tryStart(state_, lock);
 }
 
 int ThreadPool::threads() const {
@@ -46,7 +55,13 @@ int ThreadPool::threads() const {
   return state_->threads;
 }
 
-/// Throws std::system_error. In both cases the lock is held again afterwards.
+/// Empty: a thread starts; otherwise why none does.
+std::optional<std::string> ThreadPool::tryStart(const std::shared_ptr<State>& state,
+                                                std::unique_lock<std::mutex>& lock) {
+  return whatThrown([&] { startThread(state, lock); });
+}
+
+/// Throws std::exception. In both cases the lock is held again afterwards.
 void ThreadPool::startThread(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock) {
   ++state->starting;
   ++state->threads;
@@ -54,7 +69,7 @@ void ThreadPool::startThread(const std::shared_ptr<State>& state, std::unique_lo
   try {
     detail::startDetachedThread(state->name, [state] { run(state); });
     lock.lock();
-  } catch (const std::system_error&) {
+  } catch (...) {
     lock.lock();
     --state->starting;
     --state->threads;
@@ -66,12 +81,8 @@ void ThreadPool::run(const std::shared_ptr<State>& state) {
   std::unique_lock lock{state->mutex};
   --state->starting;
   for (std::function<void()> task; takeTask(*state, lock, task);) {
-    if (!state->closed && state->idle + state->starting == 0) {
-      try {
-        startThread(state, lock);
-      } catch (const std::system_error&) {  // post() tries again
-      }
-    }
+    // Where there is none, post() tries again.
+    if (!state->closed && state->idle + state->starting == 0) static_cast<void>(tryStart(state, lock));
     lock.unlock();
     task();
     task = nullptr;  // what it captured is destroyed outside the lock

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <tenure/lockcore/export.hpp>
@@ -28,6 +29,10 @@ class TENURE_API ThreadPool {
 
   /// Any thread. If the system gives no further thread, the task waits for one that becomes free.
   void post(std::function<void()> task);
+  /// Tasks wait that no free thread will take.
+  [[nodiscard]] bool isShort() const;
+  /// Tries again to start a thread if tasks wait and none is free. Empty: a thread takes them; otherwise why none does.
+  std::optional<std::string> whyTasksWait();
 
   [[nodiscard]] int threads() const;
 
@@ -50,6 +55,7 @@ class TENURE_API ThreadPool {
     bool closed{false};
   };
   static void startThread(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock);
+  static std::optional<std::string> tryStart(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock);
   static void run(const std::shared_ptr<State>& state);
   static bool takeTask(State& state, std::unique_lock<std::mutex>& lock, std::function<void()>& task);
 

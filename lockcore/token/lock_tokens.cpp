@@ -15,9 +15,9 @@
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/store_answer.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
-#include "store_answer.hpp"
 #include "token_acquirer.hpp"
 #include "token_write.hpp"
 

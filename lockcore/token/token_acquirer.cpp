@@ -7,9 +7,9 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/store_answer.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "lockcore/runtime/user_code.hpp"
-#include "store_answer.hpp"
 #include "token_write.hpp"
 
 namespace tenure {

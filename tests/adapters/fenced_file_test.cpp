@@ -1,7 +1,9 @@
 // A fenced file on a real disk, and which texts of its fence are accepted.
+#include <fcntl.h>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -52,6 +54,21 @@ TEST_F(FencedFileTest, appendsAndReplacesUnderOneFence) {
   EXPECT_TRUE(file.append(stamp(6), "three\n").has_value());
   EXPECT_EQ(file.read().value(), "new\nthree\n");
   EXPECT_EQ(bytes(), "new\nthree\n") << "nothing but the content is in the file";
+}
+
+TEST_F(FencedFileTest, waitsForOthersNoLongerThanItsLockTimeout) {
+  FencedFile file = open();
+  EXPECT_TRUE(file.append(stamp(5), "one\n").has_value());
+  const int held = ::open((path_ + ".fence.lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  const Instant start = readClock();
+  EXPECT_TRUE(file.append(stamp(5), "two\n").has_error());
+  const auto waited = elapsedForHolder(start, readClock());
+  EXPECT_GE(waited, 20ms);
+  EXPECT_LT(waited, 10s);
+  EXPECT_TRUE(file.read().has_error());
+  ::close(held);
+  EXPECT_TRUE(file.append(stamp(5), "two\n").has_value());
 }
 
 TEST_F(FencedFileTest, takesAnExistingFileAsItsContent) {

@@ -27,6 +27,26 @@ TEST(I9OrderOnSteppingDown, nothingIsReleasedBeforeTheWorkEnded) {
   EXPECT_EQ(m.machine.untilWakeup(m.now), std::nullopt);
 }
 
+/// Nothing has to end before the release. What the work waits for is missing until WorkEnded, so no term begins before.
+TEST(I9OrderOnSteppingDown, aTermWhoseWorkNeverBeganIsReleasedAtOnceAndNoneFollowsUntilItCanBegin) {
+  MachineHarness m;
+  m.becomeLeading();
+  EXPECT_EQ(m.step(event::WorkFailed{"no thread", RevokeReason::notStarted, false}),
+            "publish(ends) revoked(notStarted) publish(none) release");
+  EXPECT_EQ(m.machine.lastError()->message, "no thread");
+  EXPECT_EQ(m.step(event::WorkFailed{"again", RevokeReason::notStarted, false}), "") << "it was told before";
+  const LeaseRecord released = m.written();
+  std::string did = m.answerWrite(Applied{FencingToken{1}});
+  const auto goOn = [&] {
+    did = did.find("read") != std::string::npos ? m.answerRead(released) : m.toWakeup();
+    return did;
+  };
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(goOn().find("acquire"), std::string::npos) << did;
+  m.step(event::WorkEnded{});
+  for (int i = 0; i < 5 && did.find("acquire") == std::string::npos; ++i) goOn();
+  EXPECT_NE(did.find("acquire"), std::string::npos) << did;
+}
+
 TEST(I9OrderOnSteppingDown, theLeaseIsRenewedWhileTheWorkEnds) {
   LeaseOptions options = tenSecondLease();
   options.drainTimeout = 60s;

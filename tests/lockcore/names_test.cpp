@@ -42,7 +42,8 @@ TEST(Names, revokeReasons) {
                              {RevokeReason::lost, "lost"},
                              {RevokeReason::recordMissing, "recordMissing"},
                              {RevokeReason::storeUnreachable, "storeUnreachable"},
-                             {RevokeReason::fatal, "fatal"}});
+                             {RevokeReason::fatal, "fatal"},
+                             {RevokeReason::notStarted, "notStarted"}});
 }
 
 TEST(Names, releaseResults) {

@@ -37,7 +37,9 @@ class HangingStore final : public ForwardingStore {
   HangingStore() : ForwardingStore{makeMemoryStore()} {}
 
   std::atomic<Hang> hang{Hang::nothing};
-  std::atomic<int> reads{0};  ///< those that were answered
+  std::string onlyOf{};                     ///< if set, reads hang of this key alone; set it before the first call
+  std::atomic<int> reads{0};                ///< those that were answered
+  std::atomic<std::int64_t> slowWrites{0};  ///< milliseconds
 
   /// Answers the calls that it has kept, and from now on every call.
   void recover() {
@@ -55,7 +57,8 @@ class HangingStore final : public ForwardingStore {
     behind_->ensureSchema(options, answering<StoreStatus>(Hang::schema, std::move(handler)));
   }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    behind_->read(key, options, answering<ReadOutcome>(Hang::reads, [this, handler](const ReadOutcome& found) {
+    const Hang kind = onlyOf.empty() || onlyOf == key.name ? Hang::reads : Hang::nothing;
+    behind_->read(key, options, answering<ReadOutcome>(kind, [this, handler](const ReadOutcome& found) {
                     handler(found);
                     ++reads;
                   }));
@@ -64,7 +67,11 @@ class HangingStore final : public ForwardingStore {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     const bool releases = request.purpose == WriteRequest::Purpose::release;
     const Hang kind = acquires ? Hang::acquisitions : releases ? Hang::releases : Hang::nothing;
-    behind_->write(std::move(request), options, answering<WriteOutcome>(kind, std::move(handler)));
+    auto send = [this, request = std::move(request), options,
+                 handler = answering<WriteOutcome>(kind, std::move(handler))] {
+      behind_->write(request, options, handler);
+    };
+    slowWrites > 0 ? static_cast<void>(sharedScheduler()->schedule(milliseconds{slowWrites}, std::move(send))) : send();
   }
 
   /// Whether somebody holds the lock; this read never hangs.
@@ -226,6 +233,75 @@ TEST_F(LockBounds, oneLookEndsWhateverTheLease) {
   client.acquire({"warm"})->release();
   store->hang = Hang::reads;
   expectWithin(5s, timeOf([&] { EXPECT_TRUE(client.tryAcquire(key).has_error()); }));
+}
+
+class AcquireAllBounds : public LockBounds {
+ protected:
+  /// What the call says; it must keep to its wait.
+  LockError refusedWithin(LockClient& client, std::vector<LeaseKey> keys, milliseconds wait) {
+    LockError refusal;
+    expectWithin(wait, timeOf([&] { refusal = client.acquireAll(std::move(keys), {.waitFor = wait}).error(); }));
+    return refusal;
+  }
+  [[nodiscard]] static bool says(const LockError& error, const std::string& words) {
+    return error.message.find(words) != std::string::npos;
+  }
+
+  LockClient rival{store, leaseOf(60s)};
+};
+
+TEST_F(AcquireAllBounds, aReleaseThatHangsIsNamedAndGoesOnBehindTheCall) {
+  const Lock held = rival.acquire({"c"}).value();
+  LockClient client{store, leaseOf(60s)};
+  store->hang = Hang::releases;
+  const LockError refused = refusedWithin(client, {{"b"}, {"c"}, {"a"}}, 100ms);
+  EXPECT_EQ(refused.code, LockErrc::timeout) << refused.message;
+  EXPECT_TRUE(says(refused, "lock c is held by") && says(refused, "not released yet") && says(refused, ": a, b"))
+      << refused.message;
+  EXPECT_TRUE(client.held().empty());
+  store->recover();
+  EXPECT_TRUE(eventually([&] { return !store->isHeld({"a"}) && !store->isHeld({"b"}); })) << "nobody released them";
+  EXPECT_EQ(client.close().locks, decltype(CloseReport::locks){}) << "they had ended before";
+}
+
+TEST_F(AcquireAllBounds, closeWaitsForTheReleaseAsForAHeldLock) {
+  const Lock held = rival.acquire({"b"}).value();
+  LockClient client{store, leaseOf(60s)};
+  store->hang = Hang::releases;
+  EXPECT_TRUE(says(refusedWithin(client, {{"a"}, {"b"}}, 50ms), ": a"));
+  std::thread later{[&] { store->recover(); }};
+  EXPECT_EQ(client.close().locks.at({"a"}), ReleaseResult::released);
+  later.join();
+  LockClient second{store, leaseOf(200ms)};
+  store->hang = Hang::releases;
+  EXPECT_TRUE(says(refusedWithin(second, {{"a"}, {"b"}}, 50ms), ": a"));
+  expectWithin(2 * 200ms + 1s, timeOf([&] { EXPECT_EQ(second.close().locks.at({"a"}), ReleaseResult::unknown); }));
+  store->recover();
+}
+
+TEST_F(AcquireAllBounds, aReleaseThatIsAcknowledgedInTimeIsNotNamed) {
+  const Lock held = rival.acquire({"b"}).value();
+  LockClient client{store, leaseOf(60s)};
+  const LockError refused = refusedWithin(client, {{"a"}, {"b"}}, 100ms);
+  EXPECT_FALSE(says(refused, "released")) << refused.message;
+  EXPECT_FALSE(store->isHeld({"a"}));
+  EXPECT_EQ(client.acquireAll({{"a"}, {"d"}, {"b"}}, {.waitFor = 0ms}).error().code, LockErrc::held);
+}
+
+/// A rest of less than a millisecond is no single attempt, which would have time of its own.
+TEST_F(AcquireAllBounds, aWriteThatIsAnsweredAtTheLastInstantLeavesNoFurtherAttempt) {
+  LockClient client{store, leaseOf(60s)};
+  client.acquire({"warm"})->release();
+  store->onlyOf = "b";
+  store->hang = Hang::reads;
+  for (const int write : {80, 90, 95, 96, 97, 98, 99, 100}) {
+    store->slowWrites = write;
+    const LockError refused = refusedWithin(client, {{"a" + std::to_string(write)}, {"b"}}, 100ms);
+    EXPECT_TRUE(refused.code == LockErrc::timeout || refused.code == LockErrc::storeUnavailable ||
+                refused.code == LockErrc::unknown)
+        << toString(refused.code) << ' ' << refused.message;
+  }
+  store->slowWrites = 0;
 }
 
 TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {

@@ -196,6 +196,7 @@ void SimChecker::revoked(SimLife& life, const action::Revoked& revoked, const st
     case RevokeReason::stopped:
     case RevokeReason::steppedDown:
     case RevokeReason::fatal:
+    case RevokeReason::notStarted:
       break;
   }
   if (calm_) violation(life, "calm", "deposed though there are no faults: " + revoked.detail);

@@ -37,6 +37,7 @@ SimPoint pointOf(RevokeReason reason) {
     case RevokeReason::storeUnreachable:
       return SimPoint::revokedUnreachable;
     case RevokeReason::fatal:
+    case RevokeReason::notStarted:
       break;
   }
   return SimPoint::revokedFatal;

@@ -90,7 +90,9 @@ std::shared_ptr<JobTerms> termsOf(const Group& group, std::vector<ScheduledJob> 
       CandidateContext::make(group.store(), runtime.scheduler, group.logger(), {}, runtime.executor, group.name());
   return std::make_shared<JobTerms>(JobsContext{
       std::move(jobs), orSystemClock(std::move(wallClock)), std::make_shared<SchedulerLink>(runtime.scheduler),
-      parts->clock, lookEvery(group.options().lease), parts->executor, parts->stopTokens,
+      parts->clock, lookEvery(group.options().lease), group.options().lease.duration,
+      [parts, lease = group.options().lease.duration] { return parts->whyNothingRuns(lease); }, parts->executor,
+      parts->stopTokens,
       [logger = group.logger(), prefix = toString(group.key()) + ": "](LogLevel level, const std::string& line) {
         logger.log(level, prefix + line);
       }});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "clock_range.hpp"
+#include "election/src/term_handle.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "wall_clock.hpp"
@@ -91,7 +92,7 @@ void TermJobs::look() {
 nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::vector<Task>& tasks) {
   if (!job.ledger || job.asked) return context_->lookEvery;
   if (!job.trouble.empty() && elapsedForChallenger(job.refusedAt, now) < pauseAfterRefusal) return context_->lookEvery;
-  if (job.run) return stepOfRun(job, wall, tasks);
+  if (job.run) return stepOfRun(job, wall, now, tasks);
   const JobDecision decision = job.ledger->decide(wall, now);
   const auto* due = std::get_if<BeginRun>(&decision);
   if (due == nullptr) return context_->lookEvery;  // whole seconds: no period begins sooner than the next look
@@ -105,8 +106,9 @@ nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::
   return context_->lookEvery;
 }
 
-nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& tasks) {
+nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, const Instant& now, std::vector<Task>& tasks) {
   const std::shared_ptr<Run>& run = job.run;
+  if (!run->taken && elapsedForChallenger(run->from, now) >= context_->patience) stepOfWaiting(job, tasks);
   if (run->outcome) {  // the store refused its end
     job.asked = true;
     tasks.emplace_back([this, &job, run] { writeEnd(job, run); });
@@ -124,13 +126,28 @@ nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& t
   return context_->lookEvery;
 }
 
+/// With the lock held. Where others work, the run has its turn later; where none does, this copy cannot work at all.
+void TermJobs::stepOfWaiting(Job& job, std::vector<Task>& tasks) {
+  const auto cause = context_->whyNothingRuns();
+  if (!cause) return;
+  const std::string why = "its run " + *cause;
+  if (std::exchange(job.trouble, why) != why) tasks.emplace_back([this, &job, why] { log(LogLevel::warn, job, why); });
+  if (!noneWorks()) return;
+  tasks.emplace_back([this, why = "job " + job.what.name + ": " + why] {
+    const auto driver = handleOf(term_).driver.lock();
+    if (driver) driver->submit(event::WorkFailed{why, RevokeReason::notStarted});
+  });
+}
+
 void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const DocumentAnswer& answer) {
   if (answer.kind != DocumentAnswer::Kind::recorded) {
     noteTrouble(job, answer, "no run begins, because the lease's record does not have it");
     return ready(job);
   }
-  const auto run = std::make_shared<Run>(
-      Run{{job.what.name, due.period, due.attempt, term_, {}}, {}, job.what.schedule.latestAt(wall)});
+  const auto run = std::make_shared<Run>(Run{{job.what.name, due.period, due.attempt, term_, {}},
+                                             {},
+                                             context_->clock->now(),
+                                             job.what.schedule.latestAt(wall)});
   run->given.stop = run->stop.get_token();
   bool starts = false;
   {
@@ -151,6 +168,7 @@ void TermJobs::work(Job& job, const std::shared_ptr<Run>& run) {
     if (run->taken) return;
     reportIfNoneWorks();  // so that the work has all of the time before it must report
     run->taken = true;
+    job.trouble.clear();
     run->worker = std::this_thread::get_id();
   }
   if (!term_.leads()) return end(job, run, RunOutcome::stopped, neverStarted);
@@ -202,8 +220,12 @@ void TermJobs::ready(Job& job) {
 
 /// With the lock held. Work that goes on reports for itself; a run that waits, for a thread or for the store, cannot.
 void TermJobs::reportIfNoneWorks() const {
-  if (std::none_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.run && job.run->works(); }))
-    term_.reportProgress();
+  if (noneWorks()) term_.reportProgress();
+}
+
+/// With the lock held.
+bool TermJobs::noneWorks() const {
+  return std::none_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.run && job.run->works(); });
 }
 
 void TermJobs::noteTrouble(Job& job, const DocumentAnswer& answer, const std::string& what) {

@@ -30,7 +30,10 @@ struct JobsContext {
   std::shared_ptr<const Clock> clock;
   /// Wall clocks may be set, so nothing waits for one longer than this; and the term needs reports of progress.
   std::chrono::nanoseconds lookEvery;
-  Executor executor;                       ///< never throws
+  /// If a run waits for its thread for so long, and none works, another copy should lead.
+  std::chrono::milliseconds patience;
+  std::function<std::optional<std::string>()> whyNothingRuns;  ///< that run; empty: a thread takes it
+  Executor executor;                                           ///< never throws
   std::shared_ptr<ThreadPool> stopTokens;  ///< for the users' callbacks of stop tokens, which may block
   std::function<void(LogLevel, const std::string&)> log;
 };
@@ -59,6 +62,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   struct Run {
     JobRun given;
     std::stop_source stop;
+    Instant from;                            ///< when it was given to the executor
     std::chrono::sys_seconds periodOfClock;  ///< the period of the wall clock when it began; it may make up for others
     bool taken{false};                       ///< its work has begun, or never will
     std::optional<RunOutcome> outcome{};     ///< its work has ended
@@ -83,7 +87,10 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   void lookSoon();
   void look();
   std::chrono::nanoseconds step(Job& job, std::chrono::sys_seconds wall, const Instant& now, std::vector<Task>& tasks);
-  std::chrono::nanoseconds stepOfRun(Job& job, std::chrono::sys_seconds wall, std::vector<Task>& tasks);
+  std::chrono::nanoseconds stepOfRun(Job& job, std::chrono::sys_seconds wall, const Instant& now,
+                                     std::vector<Task>& tasks);
+  void stepOfWaiting(Job& job, std::vector<Task>& tasks);
+  [[nodiscard]] bool noneWorks() const;
   void begun(Job& job, const BeginRun& due, std::chrono::sys_seconds wall, const DocumentAnswer& answer);
   void work(Job& job, const std::shared_ptr<Run>& run);
   void end(Job& job, const std::shared_ptr<Run>& run, RunOutcome outcome, const std::string& why);

@@ -29,7 +29,7 @@ std::optional<TermEvent> eventOf(const json::value& from) {
   static constexpr std::array kinds{Kind::elected, Kind::revoked, Kind::doubtBegan, Kind::doubtEnded, Kind::refused};
   static constexpr std::array reasons{
       RevokeReason::stopped,       RevokeReason::steppedDown,      RevokeReason::expired, RevokeReason::lost,
-      RevokeReason::recordMissing, RevokeReason::storeUnreachable, RevokeReason::fatal};
+      RevokeReason::recordMissing, RevokeReason::storeUnreachable, RevokeReason::fatal,   RevokeReason::notStarted};
   const json::object* object = from.if_object();
   const auto kind = object != nullptr ? wordOf(textOf(*object, "event"), kinds) : std::nullopt;
   if (!kind) return std::nullopt;

@@ -318,5 +318,31 @@ TEST_F(SingletonSchedulers, aLedgerByHandWaitsForWhatIsDueAndForWhatTheRecordSay
   EXPECT_FALSE(two.get().value()) << "the term is over";
 }
 
+/// onElected has its turn on the executor, and the run has none: another copy should lead.
+TEST_F(SingletonSchedulers, aRunThatTheExecutorDoesNotBeginEndsTheTermWithAReason) {
+  std::atomic<int> free{1};  // how many tasks the executor still runs
+  std::mutex mutex;
+  std::vector<std::function<void()>> held;
+  Runtime where = stage_.runtime();
+  where.executor = [&, inner = where.executor](std::function<void()> task) {
+    if (free-- > 0) return inner(std::move(task));
+    const std::lock_guard lock{mutex};
+    held.push_back(std::move(task));
+  };
+  const std::unique_ptr<SingletonScheduler, JobsStage::Delete> jobs{
+      new SingletonScheduler{
+          stage_.group("a", stage_.memory), {works_.quick()}, {stage_.wallClock()}, std::move(where)},
+      JobsStage::Delete{&stage_}};
+  jobs->start();
+  const auto reason = "revoked (notStarted: job job: its run did not begin within 3000 ms: the executor has not run it";
+  ASSERT_TRUE(stage_.until([&] { return stage_.logged(reason); }));
+  EXPECT_TRUE(works_.begun().empty());
+  EXPECT_FALSE(jobs->status().elector.fencingToken.has_value());
+  free = 1'000'000;
+  const std::lock_guard lock{mutex};
+  for (const auto& task : held) task();
+  EXPECT_TRUE(stage_.until([&] { return jobs->status().elector.fencingToken == FencingToken{2}; }));
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -87,6 +87,8 @@ std::shared_ptr<const Clock> systemClock() {
 }
 
 std::shared_ptr<Scheduler> sharedScheduler() { throw std::logic_error{"the world gives each object a scheduler"}; }
+
+std::shared_ptr<void> keepWatchdog() { throw std::logic_error{"no term goes by the system's clock"}; }
 std::shared_ptr<TermWatch> watchTerm(WatchedTerm) { throw std::logic_error{"no term goes by the system's clock"}; }
 
 ProcessMark::ProcessMark() noexcept : generation_{1} {}

@@ -43,7 +43,8 @@ struct TENURE_API ElectorStatus {
 class TENURE_API LeaderElector {
  public:
   /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group with shards; such a
-  /// group is for ShardedElector.
+  /// group is for ShardedElector. Throws std::system_error, which says what to raise, if the system has no thread or
+  /// descriptor left that a term needs.
   explicit LeaderElector(Group group, Listener listener = {}, Runtime runtime = {});
 
   /// Calls stop(), then waits until no callback is running, nor one of the last term's stop token, and destroys the

@@ -33,6 +33,9 @@ struct TENURE_API Renewal {
 /// - Strictly alternating: every onElected is followed by exactly one onRevoked, before the next onElected and before
 ///   stop() returns (unless the work outlasts the drain timeout). Never one without the other (invariant I5), unless
 ///   the work outlasts the destructor too: after the destructor nothing is called.
+/// - Begins, or the term is given back: if onElected has not begun within one lease, because the system gives no thread
+///   or the executor has not run it, the lease is released (reason notStarted, in log and status). Neither onElected
+///   nor onRevoked is called for that term. The candidate competes again once the executor runs.
 /// - The lease is given up (released) only after onRevoked of every listener has returned (invariant I9).
 /// - May call anything of the elector, also stop() and its destructor. In a callback these two return at once and are
 ///   carried out after it.

@@ -114,10 +114,11 @@ class TENURE_API LeaseObserver {
 /// A moved-from client may only be destroyed or assigned to.
 class TENURE_API LockClient {
  public:
-  /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null.
+  /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null, and
+  /// std::system_error, which says what to raise, if the system has no thread or descriptor left that a lock needs.
   explicit LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options = {}, Runtime runtime = {});
-  /// Calls close(), then waits until no callback is queued or running, within the same bound; also none of locks that
-  /// ended before.
+  /// Calls close(), then waits until no callback is queued or running, also none of locks that ended before. Both
+  /// together take no longer than close() may.
   ~LockClient();
   LockClient(LockClient&&) noexcept;
   LockClient& operator=(LockClient&&) noexcept;
@@ -136,14 +137,17 @@ class TENURE_API LockClient {
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
   /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call. A stop
   /// of `cancel` ends the acquisition with LockErrc::cancelled, unless it is already decided. A write that it has begun
-  /// by then is undone by a release in the background.
+  /// by then is undone by a release in the background. If no thread of the library is left to run `done` within one
+  /// lease, a lock that was acquired is released; `done` then gets LockErrc::lost with the reason notStarted.
   void acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
                     std::stop_token cancel = {});
 
   /// Acquires all of them or none, one after the other in the order of the keys. All programs share this order, so two
-  /// programs that want the same locks never wait for each other in a circle. `options.waitFor` is for all together.
-  /// The locks are returned in the order of `keys`; a key that is named twice is refused. If one fails, those already
-  /// won are released. Blocks.
+  /// programs that want the same locks never wait for each other in a circle. The locks are returned in the order of
+  /// `keys`; a key that is named twice is refused. If one fails, those already won are released, all at once.
+  /// `options.waitFor` is a bound for all of this together; 0 is a single attempt at each, within 5 s for all. A lock
+  /// that is not released by then is released in the background, as long as its lease lasts. The error names it, and
+  /// close() waits for it. Blocks.
   [[nodiscard]] LockResult<std::vector<Lock>> acquireAll(std::vector<LeaseKey> keys,
                                                          const AcquireOptions& options = {});
 
@@ -159,15 +163,15 @@ class TENURE_API LockClient {
   [[nodiscard]] std::vector<LeaseKey> held() const;
 
   /// What the store says of a key just now: one read. LockErrc::recordCorrupt for a record that is not understood.
-  /// Blocks.
+  /// Blocks for at most one lease (LockClientOptions::lease).
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key);
   /// All leases whose name starts with `prefix`, in key order. A record that is not understood has a view too
-  /// (`corrupt`), beside the good ones. Blocks.
+  /// (`corrupt`), beside the good ones. Blocks for at most one lease.
   [[nodiscard]] LockResult<std::vector<LeaseView>> list(const std::string& prefix);
   /// As list, for more leases than fit well into memory. `each` is called in this thread for one lease after the other,
   /// and ends the scan by returning false. Needs one call of the store for each of its pages (1 MB on DynamoDB, 1,000
   /// leases on SQLite) and keeps one page at a time. The order is the store's own: by key on SQLite, none on DynamoDB.
-  /// An error is returned after `each` was called for everything before it. Blocks.
+  /// An error is returned after `each` was called for everything before it. Blocks for at most one lease a page.
   [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const LeaseView&)>& each);
   /// Follows the key. Calls `changed` (which may be empty) when somebody else holds it, or nobody; the callback runs as
   /// Lock::onLost's does. Costs about one read in each heartbeat, or one for each change where the store sends

@@ -148,7 +148,7 @@ class TENURE_API LockTokens {
   [[nodiscard]] LockResult<ReleaseResult> release(const LockToken& token,
                                                   std::chrono::milliseconds budget = std::chrono::milliseconds{10'000});
 
-  /// One read. Only the store's errors are returned as errors.
+  /// One read, within 5 s. Only the store's errors are returned as errors.
   [[nodiscard]] LockResult<TokenView> check(const LockToken& token);
   /// check().active
   [[nodiscard]] LockResult<bool> isActive(const LockToken& token);

@@ -55,6 +55,7 @@ enum class RevokeReason {
   recordMissing,     ///< the record or its database is gone
   storeUnreachable,  ///< renewals failed until the deadline
   fatal,             ///< the work threw an exception
+  notStarted,        ///< the work did not begin within one lease: no thread was left, or the executor did not run it
 };
 
 [[nodiscard]] TENURE_API std::string_view toString(RevokeReason reason) noexcept;

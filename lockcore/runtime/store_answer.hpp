@@ -9,8 +9,8 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "lockcore/runtime/user_code.hpp"
-#include "lockcore/runtime/waiter.hpp"
+#include "user_code.hpp"
+#include "waiter.hpp"
 
 namespace tenure {
 
