@@ -19,6 +19,7 @@
 #include "lockcore/aws/service_access.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
+#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
 #include "lockcore/stores/kubernetes/src/link/pod.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_POSTGRESQL
@@ -76,16 +77,9 @@ struct Ask {
 #endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
   std::optional<ServerFacts> operator()(const KubernetesConfig& config) const {
-    const KubernetesStoreOptions& beside = config;  // what the kubeconfig file does not say
-    const KubernetesStoreOptions given =
-        config.kubeconfig.empty() ? beside : kubernetesOptionsFrom(config.kubeconfig, config.context, beside).value();
-    const KubernetesStoreOptions options = kubernetes_store::completed(given, kubernetes_store::ofProcess).value();
-    const auto client = net::HttpClient::make({.caFile = options.caFile,
-                                               .certificate = options.certificate,
-                                               .key = options.key,
-                                               .caText = options.caCertificates,
-                                               .certificateText = options.certificateText,
-                                               .keyText = options.keyText});
+    const KubernetesStoreOptions options =
+        kubernetes_store::completed(kubernetesOptionsOf(config).value(), kubernetes_store::ofProcess).value();
+    const auto client = net::HttpClient::make(kubernetes_store::clientOptions(options, Logger{}));
     return overHttp(*client, below(options.server, "/version"));
   }
 #endif

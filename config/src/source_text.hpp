@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/system/result.hpp>
+
 namespace tenure::config {
 
 /// Line and column, both from 1. The column counts characters, so it is what an editor shows.
@@ -44,5 +46,9 @@ class SourceText {
   std::string text_;
   std::vector<std::size_t> lineStarts_;
 };
+
+/// What YAML 1.1 lets a file be, as UTF-8: UTF-16 with a byte order mark too. A CR alone becomes LF. Refused is what is
+/// not well-formed, and a control character.
+[[nodiscard]] boost::system::result<std::string, TextFault> textOfYaml(std::string_view bytes);
 
 }  // namespace tenure::config

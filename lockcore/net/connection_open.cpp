@@ -104,7 +104,8 @@ void Connection::readTunnel(std::string_view bytes) {
 void Connection::startTls() {
   step_ = Step::handshake;
   try {
-    tls_ = around_.tls().session(route_.origin.host, route_.origin.port);
+    const std::string& name = around_.options.serverName;
+    tls_ = around_.tls().session(name.empty() ? route_.origin.host : name, route_.origin.port);
   } catch (const std::exception& error) {
     return failLater(HttpError::Kind::tls, error.what());
   }

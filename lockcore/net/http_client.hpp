@@ -143,6 +143,8 @@ struct HttpClientOptions {
   std::string caText{};
   std::string certificateText{};
   std::string keyText{};
+  /// The name that the certificates of all servers must have, which is also sent ahead (SNI). Empty: the origin's host.
+  std::string serverName{};
   ProxySettings proxy{};
   std::size_t maxConnections{64};                  ///< to one origin; further calls wait, within their deadline
   std::size_t maxReply{1U << 20U};                 ///< bytes of header and body together

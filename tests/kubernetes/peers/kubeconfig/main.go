@@ -50,13 +50,21 @@ func lay(of row, directory string) {
 	}
 }
 
-func content(data []byte, file string) string {
-	if len(data) == 0 && file != "" {
-		read, err := os.ReadFile(file)
-		must(err)
-		return string(read)
+// Data and files as client-go shows them at the first connection.
+func readFiles(config *rest.Config) error {
+	for _, one := range []struct {
+		data *[]byte
+		file string
+	}{{&config.CAData, config.CAFile}, {&config.CertData, config.CertFile}, {&config.KeyData, config.KeyFile}} {
+		if len(*one.data) == 0 && one.file != "" {
+			read, err := os.ReadFile(one.file)
+			if err != nil {
+				return err
+			}
+			*one.data = read
+		}
 	}
-	return string(data)
+	return nil
 }
 
 func judged(of row, directory string) row {
@@ -79,26 +87,29 @@ func judged(of row, directory string) row {
 	}
 	namespace, _, err := loading.Namespace()
 	must(err)
-	server, path, err := rest.DefaultServerUrlFor(config)
+	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return row{"refused": err.Error()}
 	}
+	if err := readFiles(config); err != nil {
+		return row{"refused": strings.ReplaceAll(err.Error(), directory+"/", "")}
+	}
+	server.RawQuery, server.Fragment = "", "" // as rest.NewRESTClient does
 	verdict := row{}
 	add := func(key, value string) {
 		if value != "" {
 			verdict[key] = value
 		}
 	}
-	_ = path
 	add("server", server.String())
 	add("namespace", namespace)
 	add("tokenFile", strings.TrimPrefix(config.BearerTokenFile, directory+"/"))
 	if config.BearerTokenFile == "" {
 		add("token", config.BearerToken)
 	}
-	add("ca", content(config.CAData, config.CAFile))
-	add("certificate", content(config.CertData, config.CertFile))
-	add("key", content(config.KeyData, config.KeyFile))
+	add("ca", string(config.CAData))
+	add("certificate", string(config.CertData))
+	add("key", string(config.KeyData))
 	add("serverName", config.ServerName)
 	if config.Proxy != nil {
 		proxy, err := config.Proxy(nil)
