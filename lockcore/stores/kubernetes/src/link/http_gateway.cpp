@@ -210,7 +210,7 @@ net::HttpClientOptions clientOptions(const KubernetesStoreOptions& options, Logg
           .certificateText = options.certificateText,
           .keyText = options.keyText,
           .serverName = options.serverName,
-          .proxy = {.https = options.proxy, .http = options.proxy},
+          .proxy = net::ProxySettings::ofProcess(net::ProxyRules::go, options.proxy, "proxy-url"),
           .maxReply = longestPage,
           .logger = std::move(logger)};
 }
