@@ -18,7 +18,11 @@
 #ifdef TENURE_HAS_AWS
 #include "lockcore/aws/service_access.hpp"
 #endif
+#ifdef TENURE_HAS_STORE_ETCD
+#include "lockcore/stores/etcd/src/link/http_gateway.hpp"
+#endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
+#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
 #include "lockcore/stores/kubernetes/src/link/pod.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_POSTGRESQL
@@ -61,11 +65,10 @@ net::Url below(const std::string& server, const std::string& path) {
 
 /// Each throws std::exception where there is nobody to ask.
 struct Ask {
-#ifdef TENURE_HAS_NET
+#ifdef TENURE_HAS_STORE_ETCD
   /// The first member that answers.
   std::optional<ServerFacts> operator()(const EtcdStoreOptions& options) const {
-    const auto client =
-        net::HttpClient::make({.caFile = options.caFile, .certificate = options.certificate, .key = options.key});
+    const auto client = net::HttpClient::make(etcd_store::clientOptions(options, Logger{}));
     ServerFacts facts;
     for (const std::string& endpoint : options.endpoints) {
       facts = overHttp(*client, below(endpoint, "/version"));
@@ -76,16 +79,9 @@ struct Ask {
 #endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
   std::optional<ServerFacts> operator()(const KubernetesConfig& config) const {
-    const KubernetesStoreOptions& beside = config;  // what the kubeconfig file does not say
-    const KubernetesStoreOptions given =
-        config.kubeconfig.empty() ? beside : kubernetesOptionsFrom(config.kubeconfig, config.context, beside).value();
-    const KubernetesStoreOptions options = kubernetes_store::completed(given, kubernetes_store::ofProcess).value();
-    const auto client = net::HttpClient::make({.caFile = options.caFile,
-                                               .certificate = options.certificate,
-                                               .key = options.key,
-                                               .caText = options.caCertificates,
-                                               .certificateText = options.certificateText,
-                                               .keyText = options.keyText});
+    const KubernetesStoreOptions options =
+        kubernetes_store::completed(kubernetesOptionsOf(config).value(), kubernetes_store::ofProcess).value();
+    const auto client = net::HttpClient::make(kubernetes_store::clientOptions(options, Logger{}));
     return overHttp(*client, below(options.server, "/version"));
   }
 #endif

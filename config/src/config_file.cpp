@@ -22,8 +22,8 @@ ValueFault cannotOpen(int error, const std::string& cure) {
 
 }  // namespace
 
-boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file,
-                                                             const std::string& cure) {
+boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file, const std::string& cure,
+                                                             std::size_t most) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const UniqueFd fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (fd.get() < 0) return cannotOpen(errno, cure);
@@ -39,8 +39,11 @@ boost::system::result<std::string, ValueFault> readSmallFile(const std::filesyst
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ValueFault{"the file cannot be read: " + errnoText(errno)};
     text.append(chunk.data(), static_cast<std::size_t>(n));
-    if (text.size() > maxFileBytes)
-      return ValueFault{"the file is larger than 1 MiB; check that it is the right one", true};
+    if (text.size() > most) {
+      return ValueFault{"the file is larger than " + std::to_string(most >> 20U) +
+                            " MiB; check that it is the right one",
+                        true};
+    }
   }
 }
 

@@ -219,8 +219,6 @@ void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
   const std::string path = inFile(spec.key.path);
   offsets_[path] = value.offset;
   switch (value.kind) {
-    case YamlNode::Kind::refused:
-      return;
     case YamlNode::Kind::nothing:
       offsets_[path] = entry.key.offset;  // where a value is missing, yaml-cpp points at the next token
       return fault(
@@ -234,6 +232,8 @@ void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
                        (spec.isList ? "list" : "single value") + "; allowed is " + spec.key.allowed);
     case YamlNode::Kind::scalar:
       break;
+    default:
+      return;  // refused
   }
   const auto text = expanded(spec, value);
   if (!text) return;

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -8,31 +11,28 @@
 #include <tenure/config/kubeconfig.hpp>
 
 #include "config_file.hpp"
-#include "lockcore/port/json_text.hpp"
+#include "kubeconfig_file.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/system_error.hpp"
-#include "source_text.hpp"
 #include "words.hpp"
-#include "yaml_tree.hpp"
 
 namespace tenure {
 namespace {
 
-using config::YamlEntry;
+using config::KubeFile;
+using config::memberOf;
 using config::YamlNode;
 using Options = boost::system::result<KubernetesStoreOptions, ConfigFaults>;
+
+/// client-go has no bound. Files of hundreds of clusters, each with its authority, have a few MiB.
+constexpr std::size_t mostBytes = std::size_t{16} << 20U;
+constexpr const char* cureOfNone = "check the path of the kubeconfig file";
 
 /// A key that cannot be what it asks for, and what to do instead.
 struct Refused {
   const char* key;
   const char* why;
-};
-
-constexpr std::array refusedOfCluster{
-    Refused{"insecure-skip-tls-verify", "the server's certificate is always verified; give certificate-authority"},
-    Refused{"tls-server-name", "the server's certificate must be for the host in its URL"},
-    Refused{"proxy-url", "the API server is reached without a proxy"},
 };
 
 constexpr const char* programs =
@@ -42,200 +42,297 @@ constexpr const char* programs =
 constexpr const char* passwords = "API servers take no passwords since Kubernetes 1.19; use a token or a certificate";
 constexpr const char* others = "the store acts as the user itself, and not as another one";
 
-constexpr std::array refusedOfUser{
-    Refused{"exec", programs},      Refused{"auth-provider", programs},
-    Refused{"username", passwords}, Refused{"password", passwords},
-    Refused{"as", others},          Refused{"as-uid", others},
-    Refused{"as-groups", others},   Refused{"as-user-extra", others},
-};
+constexpr std::array refusedOfCluster{
+    Refused{"insecure-skip-tls-verify", "the server's certificate is always verified; give certificate-authority"}};
+constexpr std::array refusedOfUser{Refused{"exec", programs}, Refused{"auth-provider", programs},
+                                   Refused{"username", passwords}, Refused{"password", passwords}};
+constexpr std::array refusedEverywhere{Refused{"as", others}, Refused{"as-uid", others}, Refused{"as-groups", others},
+                                       Refused{"as-user-extra", others}};
 
-/// Null: there is none.
-const YamlNode* memberOf(const YamlNode& node, std::string_view key) {
-  if (node.kind != YamlNode::Kind::map) return nullptr;
-  const auto found = std::find_if(node.entries.begin(), node.entries.end(),
-                                  [&](const YamlEntry& entry) { return entry.key.text == key; });
-  return found != node.entries.end() ? &found->value : nullptr;
+/// Whether the key asks for nothing.
+bool isOff(const YamlNode* value) {
+  if (value == nullptr || value->kind == YamlNode::Kind::nothing) return true;
+  return value->kind == YamlNode::Kind::boolean ? value->text == "false"
+                                                : value->text.empty() && value->entries.empty();
 }
 
-class KubeconfigReader {
+/// A named entry of one of the lists. Where it was written decides where its relative paths start.
+struct Entry {
+  KubeFile* file{nullptr};
+  std::string key{};              ///< "users[deploy].user", for messages
+  const YamlNode* at{nullptr};    ///< never null if there is a file
+  const YamlNode* body{nullptr};  ///< null: it has none, which counts as an empty one
+
+  [[nodiscard]] const YamlNode* value(std::string_view name) const {
+    return body != nullptr ? memberOf(*body, name) : nullptr;
+  }
+  [[nodiscard]] std::string text(std::string_view name) const {
+    const YamlNode* found = value(name);
+    return found != nullptr ? found->text : std::string{};
+  }
+  void fault(const std::string& name, const std::string& message) const {
+    const YamlNode* found = value(name);
+    file->fault(found != nullptr ? *found : *at, name.empty() ? key : key + '.' + name, message);
+  }
+};
+
+/// The files together. Of a name that several have the first entry counts, whole.
+class Kubeconfig {
  public:
-  KubeconfigReader(const config::SourceText& source, const std::filesystem::path& file)
-      : source_{source}, file_{file} {}
-
-  void read(const YamlNode& root, std::string context, KubernetesStoreOptions& options) {
-    if (root.kind != YamlNode::Kind::map) return fault(&root, "", "this is no kubeconfig file");
-    if (context.empty()) context = textAt(&root, root, "current-context");
-    if (context.empty()) return fault(&root, "current-context", "is missing, and no context was named");
-    const YamlNode* chosen = named(root, "contexts", context, "context");
-    if (chosen == nullptr) return;
-    const YamlNode* cluster = named(root, "clusters", textAt(chosen, *chosen, "cluster"), "cluster");
-    if (cluster != nullptr) takeCluster(*cluster, options);
-    const std::string user = textAt(chosen, *chosen, "user");
-    const YamlNode* person = user.empty() ? nullptr : named(root, "users", user, "user");
-    if (person != nullptr) takeUser(*person, options);
-    if (options.inNamespace.empty()) options.inNamespace = textAt(chosen, *chosen, "namespace");
-    if (options.inNamespace.empty()) options.inNamespace = "default";
+  explicit Kubeconfig(std::vector<std::unique_ptr<KubeFile>> files) : files_{std::move(files)} {
+    for (const auto& file : files_) {
+      collect(*file, "clusters", "cluster", clusters_);
+      collect(*file, "users", "user", users_);
+      collect(*file, "contexts", "context", contexts_);
+      const YamlNode* current = memberOf(file->root, "current-context");
+      if (current_.empty() && current != nullptr) current_ = current->text, sayer_ = file.get();
+    }
   }
 
-  void fault(const YamlNode* at, const std::string& key, const std::string& message) {
-    const config::Place place = at != nullptr ? source_.placeOf(at->offset) : config::Place{};
-    faults_.push_back({file_.string(), place.line, place.column, key, message});
+  void read(const std::string& named, KubernetesStoreOptions& options) {
+    const std::string& context = named.empty() ? current_ : named;
+    const auto chosen = contexts_.find(context);
+    if (context.empty() && chosen == contexts_.end()) {
+      return wrong("current-context", "is missing, and no context was named");
+    }
+    if (chosen == contexts_.end()) {
+      return named.empty() ? wrong("current-context", noneOf(contexts_, "contexts has no ", context))
+                           : wrong("contexts", noneOf(contexts_, "has no ", context));
+    }
+    const std::string name = chosen->second.text("cluster");
+    const auto cluster = clusters_.find(name);
+    if (cluster == clusters_.end()) {
+      return chosen->second.fault("cluster", name.empty() ? "is missing" : noneOf(clusters_, "clusters has no ", name));
+    }
+    takeNamespace(chosen->second, options);
+    takeCluster(cluster->second, options);
+    // As for client-go, a context whose user is not there has none.
+    const auto user = users_.find(chosen->second.text("user"));
+    if (user != users_.end()) takeUser(user->second, options);
   }
 
-  [[nodiscard]] ConfigFaults& faults() noexcept { return faults_; }
+  /// Of the options, at the keys that they came from.
+  void checkOptions(const KubernetesStoreOptions& options);
+
+  [[nodiscard]] ConfigFaults faults() const {
+    ConfigFaults all;
+    for (const auto& file : files_) all.insert(all.end(), file->faults.begin(), file->faults.end());
+    return all;
+  }
 
  private:
-  /// The map `kind` of the entry of this name in the list.
-  const YamlNode* named(const YamlNode& root, const std::string& list, const std::string& name,
-                        const std::string& kind) {
-    const YamlNode* all = memberOf(root, list);
-    if (name.empty()) fault(all, list, "the context names no " + kind);
-    if (name.empty()) return nullptr;
-    const std::vector<YamlEntry> none;
+  using Entries = std::map<std::string, Entry, std::less<>>;
+
+  static void collect(KubeFile& file, const std::string& list, const std::string& kind, Entries& into) {
+    const YamlNode* all = memberOf(file.root, list);
+    if (all == nullptr) return;
+    for (const config::YamlEntry& one : all->entries) {
+      const YamlNode* own = memberOf(one.value, "name");
+      const std::string name = own != nullptr ? own->text : "";
+      into.emplace(name,
+                   Entry{&file, list + '[' + shown(name, 60) + "]." + kind, &one.value, memberOf(one.value, kind)});
+    }
+  }
+
+  static std::string noneOf(const Entries& entries, const std::string& what, const std::string& name) {
     std::vector<std::string> names;
-    const YamlNode* found = nullptr;
-    for (const YamlEntry& entry : all != nullptr ? all->entries : none) {
-      const YamlNode* own = memberOf(entry.value, "name");
-      if (own != nullptr) names.push_back(own->text);
-      if (own == nullptr || own->text != name) continue;
-      if (found != nullptr) return refused(entry.value, list, "has " + inQuotes(name) + " twice");
-      found = &entry.value;
-    }
-    if (found == nullptr) {
-      return refused(all != nullptr ? *all : root, list,
-                     "has no " + inQuotes(name) + config::didYouMean(config::closest(name, names)));
-    }
-    const YamlNode* body = memberOf(*found, kind);
-    if (body != nullptr && body->kind == YamlNode::Kind::map) return body;
-    return refused(*found, list, "has " + inQuotes(name) + " without a " + kind);
+    for (const auto& [known, entry] : entries) names.push_back(known);
+    return what + inQuotes(name) + config::didYouMean(config::closest(name, names));
   }
 
-  const YamlNode* refused(const YamlNode& at, const std::string& key, const std::string& message) {
-    fault(&at, key, message);
-    return nullptr;
+  /// Of no entry: at the key of the file that has it.
+  void wrong(const std::string& key, const std::string& message) {
+    KubeFile& file = sayer_ != nullptr ? *sayer_ : *files_.front();
+    const YamlNode* at = memberOf(file.root, key);
+    file.fault(at != nullptr ? *at : file.root, key, message);
   }
 
-  /// Empty: it is missing, or null.
-  std::string textAt(const YamlNode* at, const YamlNode& node, const std::string& key) {
-    const YamlNode* found = memberOf(node, key);
-    if (found == nullptr || found->kind == YamlNode::Kind::nothing) return {};
-    if (found->kind != YamlNode::Kind::scalar) fault(at, key, "is no text");
-    return found->kind == YamlNode::Kind::scalar ? found->text : std::string{};
+  std::string textOf(const Entry& entry, const char* name, const char* field) {
+    from_.insert_or_assign(field, std::pair{&entry, std::string{name}});
+    return entry.text(name);
   }
 
-  /// The text that is there in base64.
-  std::string dataAt(const YamlNode& node, const std::string& key) {
-    std::string text = textAt(&node, node, key);
-    std::erase_if(text, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
-    auto bytes = bytesFromBase64(text);
-    if (!bytes) fault(memberOf(node, key), key, "is not base64");
-    return bytes ? std::move(*bytes) : std::string{};
+  static std::string dataOf(const Entry& entry, const char* name) { return config::bytesOfData(entry.text(name)); }
+
+  /// A file that the user's client would fail to open is a fault.
+  std::string pathOf(const Entry& entry, const char* name, const char* field) {
+    const std::string text = textOf(entry, name, field);
+    return text.empty() ? text : (entry.file->path.parent_path() / text).lexically_normal().string();
   }
 
-  std::string pathAt(const YamlNode& node, const std::string& key) {
-    const std::string text = textAt(&node, node, key);
-    if (text.empty()) return {};
-    return (file_.parent_path() / text).lexically_normal().string();
+  static std::string contentOf(const Entry& entry, const char* name, const std::string& path) {
+    if (path.empty()) return {};
+    auto text = config::readSmallFile(path, "check the path", mostBytes);
+    if (text.has_error()) entry.fault(name, path + ": " + text.error().message);
+    return text.has_value() ? std::move(*text) : std::string{};
   }
 
   template <class Keys>
-  void refuse(const YamlNode& node, const Keys& keys) {
+  static void refuse(const Entry& entry, const Keys& keys) {
     for (const Refused& one : keys) {
-      const YamlNode* found = memberOf(node, one.key);
-      const bool off = found == nullptr || found->kind == YamlNode::Kind::nothing ||
-                       (found->kind == YamlNode::Kind::scalar && (found->text.empty() || found->text == "false"));
-      if (!off) fault(found, one.key, std::string{"is not supported: "} + one.why);
+      const YamlNode* value = entry.value(one.key);
+      const bool starts = one.why == programs && value != nullptr && value->kind == YamlNode::Kind::map;
+      if (starts || !isOff(value)) entry.fault(one.key, std::string{"is not supported: "} + one.why);
     }
   }
 
-  void takeCluster(const YamlNode& cluster, KubernetesStoreOptions& options) {
+  void takeNamespace(const Entry& context, KubernetesStoreOptions& options) {
+    const std::string named = textOf(context, "namespace", "inNamespace");
+    if (options.inNamespace.empty()) options.inNamespace = named;
+    if (options.inNamespace.empty()) options.inNamespace = "default";
+  }
+
+  /// A URL, or host and port, which are reached by http.
+  static std::string serverIn(std::string text) {
+    text.resize(std::min(text.find_first_of("?#"), text.size()));
+    const bool bare = text.find("://") == std::string::npos && text.find('/') >= text.size() - 1;
+    return bare ? "http://" + text : text;
+  }
+
+  /// Over http:// client-go shows nobody a certificate or a token, and the file may have them all the same.
+  [[nodiscard]] static bool isSecure(const KubernetesStoreOptions& options) {
+    return options.server.size() > 8 && (options.server[4] | 0x20) == 's';
+  }
+
+  void takeCluster(const Entry& cluster, KubernetesStoreOptions& options) {
+    const std::string server = textOf(cluster, "server", "server");
+    if (server.empty()) return cluster.fault("server", "is missing");
+    options.server = serverIn(server);
+    options.proxy = textOf(cluster, "proxy-url", "proxy");
+    const std::string file = pathOf(cluster, "certificate-authority", "caFile");
+    const std::string data = dataOf(cluster, "certificate-authority-data");
+    if (!file.empty() && !data.empty()) return both(cluster, "certificate-authority");
+    (void)contentOf(cluster, "certificate-authority", file);
+    if (!isSecure(options)) return;
     refuse(cluster, refusedOfCluster);
-    options.server = textAt(&cluster, cluster, "server");
-    if (options.server.empty()) fault(&cluster, "server", "is missing");
-    options.caCertificates = dataAt(cluster, "certificate-authority-data");
-    if (options.caCertificates.empty()) options.caFile = pathAt(cluster, "certificate-authority");
+    options.serverName = textOf(cluster, "tls-server-name", "serverName");
+    options.caFile = file;
+    options.caCertificates = data;
   }
 
-  /// Where a file gives one thing twice, kubectl takes the data, and the token's file.
-  void takeUser(const YamlNode& user, KubernetesStoreOptions& options) {
+  static void both(const Entry& entry, const std::string& name) {
+    entry.fault(name, "is given, and so is " + name + "-data; leave one of them out");
+  }
+
+  void takeUser(const Entry& user, KubernetesStoreOptions& options) {
+    refuse(user, refusedEverywhere);
+    KubernetesStoreOptions ofUser;
+    takeCertificate(user, ofUser);
+    if (!isSecure(options)) return;
     refuse(user, refusedOfUser);
-    options.tokenFile = pathAt(user, "tokenFile");
-    if (options.tokenFile.empty()) options.token = textAt(&user, user, "token");
-    takeCertificate(user, options);
+    options.certificate = ofUser.certificate;
+    options.key = ofUser.key;
+    options.certificateText = ofUser.certificateText;
+    options.keyText = ofUser.keyText;
+    options.token = textOf(user, "token", "token");
+    options.tokenFile = pathOf(user, "tokenFile", "tokenFile");
+    if (options.token.empty()) (void)contentOf(user, "tokenFile", options.tokenFile);
   }
 
-  /// One half may be data and the other one a file; a store takes both in one way.
-  void takeCertificate(const YamlNode& user, KubernetesStoreOptions& options) {
-    std::string certificate = dataAt(user, "client-certificate-data");
-    std::string key = dataAt(user, "client-key-data");
-    const std::string certificateFile = pathAt(user, "client-certificate");
-    const std::string keyFile = pathAt(user, "client-key");
+  /// One half may be data and the other one a file; a store takes both in one way. A key without a certificate counts
+  /// for nothing.
+  void takeCertificate(const Entry& user, KubernetesStoreOptions& options) {
+    std::string certificate = dataOf(user, "client-certificate-data");
+    std::string key = dataOf(user, "client-key-data");
+    const std::string certificateFile = pathOf(user, "client-certificate", "certificate");
+    const std::string keyFile = pathOf(user, "client-key", "key");
+    if (certificate.empty() && certificateFile.empty()) return;
+    if (!certificate.empty() && !certificateFile.empty()) return both(user, "client-certificate");
+    if (!key.empty() && !keyFile.empty()) return both(user, "client-key");
+    if (key.empty() && keyFile.empty()) return user.fault("", "has a client-certificate, and no client-key for it");
+    std::string certificateRead = contentOf(user, "client-certificate", certificateFile);
+    std::string keyRead = contentOf(user, "client-key", keyFile);
     if (certificate.empty() && key.empty()) {
       options.certificate = certificateFile;
       options.key = keyFile;
       return;
     }
-    if (certificate.empty()) certificate = contentOf(user, "client-certificate", certificateFile);
-    if (key.empty()) key = contentOf(user, "client-key", keyFile);
-    options.certificateText = std::move(certificate);
-    options.keyText = std::move(key);
+    options.certificateText = certificate.empty() ? std::move(certificateRead) : std::move(certificate);
+    options.keyText = key.empty() ? std::move(keyRead) : std::move(key);
   }
 
-  std::string contentOf(const YamlNode& user, const std::string& key, const std::string& path) {
-    if (path.empty()) return {};
-    auto text = config::readSmallFile(path, "check the path");
-    if (text.has_error()) fault(memberOf(user, key), key, path + ": " + text.error().message);
-    return text.has_value() ? std::move(*text) : std::string{};
-  }
-
-  const config::SourceText& source_;
-  const std::filesystem::path file_;
-  ConfigFaults faults_{};
+  std::vector<std::unique_ptr<KubeFile>> files_;
+  Entries clusters_{};
+  Entries users_{};
+  Entries contexts_{};
+  std::string current_{};
+  KubeFile* sayer_{nullptr};                                            ///< has current-context
+  std::map<std::string, std::pair<const Entry*, std::string>> from_{};  ///< of each field of the options: its key
 };
 
-/// Faults of the options, as those of the file.
 #ifdef TENURE_HAS_STORE_KUBERNETES
-void checkOptions(KubeconfigReader& reader, const KubernetesStoreOptions& options) {
-  for (const OptionFault& wrong : faultsOf(options)) reader.fault(nullptr, wrong.field, wrong.message);
+void Kubeconfig::checkOptions(const KubernetesStoreOptions& options) {
+  for (const OptionFault& fault : faultsOf(options)) {
+    const auto found = from_.find(fault.field);
+    if (found == from_.end()) {
+      wrong(fault.field, fault.message);
+    } else {
+      found->second.first->fault(found->second.second, fault.message);
+    }
+  }
 }
 #else
-void checkOptions(KubeconfigReader& reader, const KubernetesStoreOptions& /*options*/) {
-  reader.fault(nullptr, "", "this build has no Kubernetes store: CMake's option TENURE_WITH_KUBERNETES_STORE was off");
+void Kubeconfig::checkOptions(const KubernetesStoreOptions& /*options*/) {
+  wrong("", "this build has no Kubernetes store: CMake's option TENURE_WITH_KUBERNETES_STORE was off");
 }
 #endif
+
+/// A file that is there as a whole is none.
+bool isList(const std::string& text) {
+  std::error_code error;
+  return text.find(':') != std::string::npos && !std::filesystem::exists(text, error);
+}
+
+std::vector<std::string> pathsIn(const std::string& list) {
+  std::vector<std::string> paths;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(':', begin), list.size());
+    if (end > begin) paths.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return paths;
+}
+
+Options optionsIn(std::vector<std::unique_ptr<KubeFile>> files, const std::string& context,
+                  KubernetesStoreOptions given) {
+  Kubeconfig all{std::move(files)};
+  ConfigFaults faults = all.faults();
+  if (!faults.empty()) return faults;
+  all.read(context, given);
+  faults = all.faults();
+  if (faults.empty()) {
+    all.checkOptions(given);
+    faults = all.faults();
+  }
+  if (!faults.empty()) return faults;
+  return given;
+}
 
 }  // namespace
 
 Options kubernetesOptionsFromText(std::string_view text, const std::filesystem::path& file, const std::string& context,
                                   KubernetesStoreOptions given) {
-  const config::SourceText source{text};
-  KubeconfigReader reader{source, file};
-  if (auto wrong = source.fault()) {
-    return ConfigFaults{{file.string(), wrong->place.line, wrong->place.column, "", std::move(wrong->message)}};
-  }
-  const config::YamlDocument document = config::parseYaml(source);
-  for (const config::YamlFault& wrong : document.faults) {
-    const config::Place place = source.placeOf(wrong.offset);
-    reader.faults().push_back({file.string(), place.line, place.column, "", wrong.message});
-  }
-  if (document.root && !document.fatal) {
-    reader.read(*document.root, context, given);
-  } else if (!document.fatal) {
-    reader.fault(nullptr, "", "the file is empty");
-  }
-  if (reader.faults().empty()) checkOptions(reader, given);
-  if (!reader.faults().empty()) return std::move(reader.faults());
-  return given;
+  std::vector<std::unique_ptr<KubeFile>> files;
+  files.push_back(std::make_unique<KubeFile>(text, file));
+  return optionsIn(std::move(files), context, std::move(given));
 }
 
 Options kubernetesOptionsFrom(const std::filesystem::path& file, const std::string& context,
                               KubernetesStoreOptions given) {
-  auto text = config::readSmallFile(file, "check the path of the kubeconfig file");
-  if (text.has_error()) return ConfigFaults{{file.string(), 0, 0, "", text.error().message}};
-  std::error_code error;
-  const std::filesystem::path absolute = file.is_absolute() ? file : detail::workingDirectory(error) / file;
-  if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + errnoText(error)}};
-  return kubernetesOptionsFromText(*text, absolute, context, std::move(given));
+  const bool list = isList(file.string());
+  std::vector<std::unique_ptr<KubeFile>> files;
+  for (const std::filesystem::path path : list ? pathsIn(file.string()) : std::vector{file.string()}) {
+    std::error_code error;
+    if (list && !std::filesystem::exists(path, error) && !error) continue;
+    auto text = config::readSmallFile(path, cureOfNone, mostBytes);
+    if (text.has_error()) return ConfigFaults{{path.string(), 0, 0, "", text.error().message}};
+    const std::filesystem::path absolute = path.is_absolute() ? path : detail::workingDirectory(error) / path;
+    if (error) return ConfigFaults{{path.string(), 0, 0, "", "its directory cannot be found: " + errnoText(error)}};
+    files.push_back(std::make_unique<KubeFile>(*text, absolute));
+  }
+  if (files.empty())
+    return ConfigFaults{{file.string(), 0, 0, "", std::string{"there is none of these files; "} + cureOfNone}};
+  return optionsIn(std::move(files), context, std::move(given));
 }
 
 Options kubernetesOptionsOf(const KubernetesConfig& config) {

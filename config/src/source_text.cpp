@@ -1,6 +1,7 @@
 #include "source_text.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <tenure/lockcore/lease_key.hpp>
 
@@ -53,6 +54,48 @@ std::string_view withoutComment(std::string_view line) {
 bool looksLikeUtf16(std::string_view text) {
   return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
          (text.size() > 1 && (text[0] == '\0') != (text[1] == '\0'));
+}
+
+void appendUtf8(std::string& out, std::uint32_t code) {
+  const auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
+  if (code < 0x80U) return byte(code);
+  if (code < 0x800U) return byte(0xC0U | code >> 6U), byte(0x80U | (code & 0x3FU));
+  if (code < 0x10000U) {
+    byte(0xE0U | code >> 12U);
+  } else {
+    byte(0xF0U | code >> 18U);
+    byte(0x80U | (code >> 12U & 0x3FU));
+  }
+  byte(0x80U | (code >> 6U & 0x3FU));
+  byte(0x80U | (code & 0x3FU));
+}
+
+/// Halves of a pair that stand alone are left as they are, and are no UTF-8 then.
+std::string fromUtf16(std::string_view bytes, bool bigEndian) {
+  const auto unit = [&](std::size_t at) {
+    const auto high = static_cast<unsigned char>(bytes[bigEndian ? at : at + 1]);
+    return static_cast<std::uint32_t>(high << 8U | static_cast<unsigned char>(bytes[bigEndian ? at + 1 : at]));
+  };
+  std::string out;
+  for (std::size_t at = 0; at + 1 < bytes.size(); at += 2) {
+    std::uint32_t code = unit(at);
+    const bool pair =
+        code >= 0xD800U && code < 0xDC00U && at + 3 < bytes.size() && unit(at + 2) >= 0xDC00U && unit(at + 2) < 0xE000U;
+    if (pair) code = 0x10000U + ((code - 0xD800U) << 10U) + (unit(at += 2) - 0xDC00U);
+    appendUtf8(out, code);
+  }
+  if (bytes.size() % 2 != 0) out += '\xFF';  // half of a character
+  return out;
+}
+
+/// As YAML 1.1 has it, in UTF-8: a control character of ASCII or of Latin-1 except NEL, and what is no character.
+bool isForbiddenAt(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x20U) return first != '\t' && first != '\n' && first != '\r';
+  if (first == 0x7FU) return true;
+  if (first == 0xC2U) return byte(at + 1) < 0xA0U && byte(at + 1) != 0x85U;
+  return first == 0xEFU && byte(at + 1) == 0xBFU && byte(at + 2) >= 0xBEU;
 }
 
 }  // namespace
@@ -145,6 +188,22 @@ std::optional<TextFault> SourceText::badIndentation() const {
       return TextFault{placeOf(start + tab), "a tab indents this line; indent with spaces"};
   }
   return std::nullopt;
+}
+
+boost::system::result<std::string, TextFault> textOfYaml(std::string_view bytes) {
+  const bool bigEndian = bytes.starts_with("\xFE\xFF");
+  std::string text{bytes};
+  if (bigEndian || bytes.starts_with("\xFF\xFE")) text = fromUtf16(bytes.substr(2), bigEndian);
+  const SourceText source{text};
+  text = source.text();
+  if (!isUtf8(text) || text.find('\0') != std::string::npos) return *source.fault();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (isForbiddenAt(text, at)) {
+      return TextFault{source.placeOf(at), "a control character is not allowed here; remove it"};
+    }
+    if (text[at] == '\r' && (at + 1 == text.size() || text[at + 1] != '\n')) text[at] = '\n';
+  }
+  return text;
 }
 
 }  // namespace tenure::config

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/system/result.hpp>
+
 namespace tenure::config {
 
 /// Line and column, both from 1. The column counts characters, so it is what an editor shows.
@@ -49,5 +51,9 @@ class SourceText {
   mutable std::size_t placed_{0};              ///< the last offset whose place was asked for
   mutable std::ptrdiff_t charactersThere_{0};  ///< before it, in its line
 };
+
+/// What YAML 1.1 lets a file be, as UTF-8: UTF-16 with a byte order mark too. A CR alone becomes LF. Refused is what is
+/// not well-formed, and a control character.
+[[nodiscard]] boost::system::result<std::string, TextFault> textOfYaml(std::string_view bytes);
 
 }  // namespace tenure::config

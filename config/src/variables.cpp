@@ -1,6 +1,7 @@
 #include "variables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -18,6 +19,13 @@ bool isNameCharacter(char c) {
 
 bool isName(std::string_view text) {
   return !text.empty() && !(text[0] >= '0' && text[0] <= '9') && std::all_of(text.begin(), text.end(), isNameCharacter);
+}
+
+/// systemd sets each of them to all directories of its kind, with colons between (systemd.exec(5)); the first is meant.
+bool isListOfSystemd(std::string_view name) {
+  constexpr std::array kinds{"RUNTIME_DIRECTORY", "STATE_DIRECTORY", "CACHE_DIRECTORY", "LOGS_DIRECTORY",
+                             "CONFIGURATION_DIRECTORY"};
+  return std::find(kinds.begin(), kinds.end(), name) != kinds.end();
 }
 
 class Expander {
@@ -59,6 +67,7 @@ class Expander {
     if (!isName(name))
       return fault(inQuotes("${" + std::string{inside} + "}") + " names no variable; " + std::string{forms});
     std::optional<std::string> value = variables_ ? variables_(name) : std::nullopt;
+    if (value && isListOfSystemd(name)) value->resize(std::min(value->find(':'), value->size()));
     if (colon == std::string_view::npos) {
       if (!value) return fault("the variable " + name + " is not set; set it, or give a default: ${" + name + ":-...}");
       out_.text += *value;

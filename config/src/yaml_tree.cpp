@@ -39,46 +39,61 @@ std::size_t closingQuote(std::string_view text) {
   return std::string_view::npos;
 }
 
-/// Builds the tree from yaml-cpp's events.
+/// Without an anchor and a tag before the value itself.
+std::string_view withoutProperties(std::string_view text) {
+  while (text.starts_with('&') || text.starts_with('!')) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n"), text.size());
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n", end), text.size()));
+  }
+  return text;
+}
+
+/// Builds the tree from yaml-cpp's events. A raw one keeps anchors, aliases, tags, and any depth that yaml-cpp reads.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(const SourceText& source, YamlDocument& document) : source_{source}, document_{document} {}
+  TreeBuilder(const SourceText& source, YamlDocument& document, bool raw)
+      : source_{source}, document_{document}, raw_{raw} {}
 
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
-  void OnDocumentEnd() override {}
+  void OnDocumentEnd() override { whole_ = true; }
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
-    complete({YamlNode::Kind::nothing, offsetOf(mark)});
+  [[nodiscard]] bool isWhole() const noexcept { return whole_; }
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    complete(made(YamlNode::Kind::nothing, mark, "?", anchor));
   }
 
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (raw_) return complete(made(YamlNode::Kind::alias, mark, "", anchor));
     refuse(mark, "an alias (*name) is not supported here; write the value out");
     complete({YamlNode::Kind::refused, offsetOf(mark)});
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t /*anchor*/,
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     checkTag(mark, tag);
     checkQuotes(mark);
-    complete({YamlNode::Kind::scalar, offsetOf(mark), value});
+    YamlNode node = made(YamlNode::Kind::scalar, mark, tag, anchor);
+    node.text = value;
+    complete(std::move(node));
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t /*anchor*/,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
     checkTag(mark, tag);
-    open(mark, YamlNode::Kind::list);
+    open(made(YamlNode::Kind::list, mark, tag, anchor), mark);
   }
   void OnSequenceEnd() override { close(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t /*anchor*/,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
     checkTag(mark, tag);
-    open(mark, YamlNode::Kind::map);
+    open(made(YamlNode::Kind::map, mark, tag, anchor), mark);
   }
   void OnMapEnd() override { close(); }
 
   void OnAnchor(const YAML::Mark& mark, const std::string& /*name*/) override {
-    refuse(mark, "an anchor (&name) is not supported here; remove it and write each value out");
+    if (!raw_) refuse(mark, "an anchor (&name) is not supported here; remove it and write each value out");
   }
 
  private:
@@ -87,12 +102,19 @@ class TreeBuilder final : public YAML::EventHandler {
     std::optional<YamlNode> key{};  ///< of a map: waits for its value
   };
 
+  [[nodiscard]] YamlNode made(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag,
+                              YAML::anchor_t anchor) const {
+    YamlNode node{kind, offsetOf(mark)};
+    if (raw_) node.tag = tag, node.anchor = anchor;
+    return node;
+  }
+
   void refuse(const YAML::Mark& mark, std::string message) {
     if (tooDeep_ == 0) document_.faults.push_back({offsetOf(mark), std::move(message)});
   }
 
   void checkTag(const YAML::Mark& mark, const std::string& tag) {
-    if (tag != "?" && tag != "!" && !tag.empty()) {
+    if (!raw_ && tag != "?" && tag != "!" && !tag.empty()) {
       refuse(mark, "a tag (" + inQuotes(tag) + ") is not supported here; write the value without it");
     }
   }
@@ -100,16 +122,16 @@ class TreeBuilder final : public YAML::EventHandler {
   /// yaml-cpp 0.7 lets the end of the file close a quote that is never closed.
   void checkQuotes(const YAML::Mark& mark) {
     const std::string_view text =
-        std::string_view{source_.text()}.substr(std::min(offsetOf(mark), source_.text().size()));
+        withoutProperties(std::string_view{source_.text()}.substr(std::min(offsetOf(mark), source_.text().size())));
     if (text.empty() || (text.front() != '"' && text.front() != '\'')) return;
     if (closingQuote(text) != std::string_view::npos) return;
     document_.faults.push_back({offsetOf(mark), "not valid YAML: the quote that opens here is never closed"});
     document_.fatal = true;
   }
 
-  void open(const YAML::Mark& mark, YamlNode::Kind kind) {
-    if (tooDeep_ == 0 && levels_.size() < deepest) {
-      levels_.push_back({YamlNode{kind, offsetOf(mark)}});
+  void open(YamlNode node, const YAML::Mark& mark) {
+    if (raw_ || (tooDeep_ == 0 && levels_.size() < deepest)) {
+      levels_.push_back({std::move(node)});
       return;
     }
     refuse(mark, "nested more than " + std::to_string(deepest) + " levels deep");
@@ -146,9 +168,11 @@ class TreeBuilder final : public YAML::EventHandler {
 
   const SourceText& source_;
   YamlDocument& document_;
+  const bool raw_;
   std::vector<Level> levels_;
   std::size_t tooDeep_{0};  ///< open levels below the deepest one; they are left out
   std::size_t skippedOffset_{0};
+  bool whole_{false};
 };
 
 /// Accepts further documents and ignores their content.
@@ -261,7 +285,9 @@ YamlNode::YamlNode() = default;
 YamlNode::YamlNode(Kind kindOfNode, std::size_t firstByte, std::string textOfScalar)
     : kind{kindOfNode}, offset{firstByte}, text{std::move(textOfScalar)} {}
 
-YamlDocument parseYaml(const SourceText& source) {
+namespace {
+
+YamlDocument parsed(const SourceText& source, bool raw) {
   YamlDocument document;
   std::optional<YamlFault> badVersion;
   std::istringstream stream{withoutVersions(source.text(), badVersion)};  // lint-allow(locale): read byte by byte
@@ -270,24 +296,34 @@ YamlDocument parseYaml(const SourceText& source) {
     document.fatal = true;
   };
   if (badVersion) return fail(badVersion->offset, badVersion->message), document;
+  TreeBuilder builder{source, document, raw};
   try {
     YAML::Parser parser{stream};
-    TreeBuilder builder{source, document};
-    if (!parser.HandleNextDocument(builder)) return document;
+    if (!parser.HandleNextDocument(builder) || raw) return document;
     IgnoreEvents further;
     if (parser.HandleNextDocument(further)) {
       document.faults.push_back(furtherDocument(source, further.offset));
       document.fatal = true;
     }
   } catch (const YAML::Exception& e) {
+    if (raw && builder.isWhole()) return document;  // it looks at what follows the end
     const std::size_t offset = offsetOf(e.mark);
     const bool colon = e.msg.starts_with("illegal map value");
     if (const auto earlier = colon ? missingColon(source, offset) : std::nullopt) {
       return fail(earlier->offset, earlier->message), document;
     }
+    if (raw && e.msg.starts_with("the referenced anchor")) {
+      return fail(offset, "not valid YAML: the alias (*name) has no anchor (&name) before it"), document;
+    }
     fail(offset, inPlainWords(e.msg, source.lineAt(offset)));
   }
   return document;
 }
+
+}  // namespace
+
+YamlDocument parseYaml(const SourceText& source) { return parsed(source, false); }
+
+YamlDocument parseRawYaml(const SourceText& source) { return parsed(source, true); }
 
 }  // namespace tenure::config

@@ -20,6 +20,9 @@ struct YamlNode {
     list,
     map,
     refused,  ///< existed, and its fault is already reported (an alias, something nested too deeply)
+    number,   ///< of parseGoYaml() only, as the next one; `text` is as written
+    boolean,  ///< `text` is "true" or "false"
+    alias,    ///< of parseRawYaml() only; `anchor` is what it stands for
   };
   // YamlEntry is not complete yet, so the constructors are defined elsewhere, and `entries` has no initialiser.
   YamlNode();
@@ -29,6 +32,8 @@ struct YamlNode {
   std::size_t offset{0};           ///< of its first byte in the text
   std::string text{};              ///< of a scalar, without quotes
   std::vector<YamlEntry> entries;  ///< of a map; of a list: the items, each as a value without a key
+  std::string tag{};      ///< of parseRawYaml() only: in full; "?" for a plain scalar without, "!" for a quoted one
+  std::size_t anchor{0};  ///< the same; 0: none
 };
 
 struct YamlEntry {
@@ -51,5 +56,8 @@ struct YamlDocument {
 /// Reads one document. Never throws because of the text. YAML features that we do not accept (anchors, aliases, tags,
 /// several documents, deep nesting) are faults.
 [[nodiscard]] YamlDocument parseYaml(const SourceText& source);
+
+/// Reads the first document, with anchors, aliases and tags as they are written, for a format of others that has them.
+[[nodiscard]] YamlDocument parseRawYaml(const SourceText& source);
 
 }  // namespace tenure::config

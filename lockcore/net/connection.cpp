@@ -24,10 +24,13 @@ bool Connection::isAlive() {
     const auto glance = wire_->glance(cipher_);
     if (glance == Wire::Glance::nothing) return true;
     // Bytes that nobody asked for are normal only with TLS (tickets, key updates).
-    if (glance == Wire::Glance::end || !tls_) return false;
+    if (glance == Wire::Glance::end || (!tls_ && !outer_)) return false;
     plain_.clear();
     std::string received;
     received.swap(cipher_);
+    if (outer_ && !unwrap(received)) return false;
+    if (!tls_ && !received.empty()) return false;
+    if (!tls_) continue;
     const auto state = tls_->read(received, plain_, cipher_);
     flush();
     if (state != TlsSession::State::more || !plain_.empty()) return false;
@@ -53,7 +56,7 @@ void Connection::send(const HttpRequest& request) {
   takenBefore_ = wire_->taken();
   clearAndTrim(plain_);
   appendRequest(plain_, route_, around_.options.userAgent, request);
-  if (!tls_) return wire_->write(plain_);
+  if (!tls_) return put(plain_);
   clearAndTrim(cipher_);
   const bool good = tls_->write(plain_, cipher_);
   flush();
@@ -75,6 +78,32 @@ bool Connection::maybeSent() const noexcept { return step_ == Step::busy && wire
 
 void Connection::onBytes(std::string_view bytes) {
   const auto self = shared_from_this();  // if the owner drops this object, it must live until this call ends
+  if (step_ == Step::proxyHandshake) return greetProxy(bytes);
+  if (!outer_) return deliver(bytes);
+  std::string inside{bytes};
+  const bool goesOn = unwrap(inside);
+  if (!inside.empty()) deliver(inside);
+  if (!goesOn && step_ != Step::closed) onEnd(outer_->why());
+}
+
+/// Of the outer TLS stream; what it answers is sent. False: it has ended.
+bool Connection::unwrap(std::string& bytes) {
+  std::string plain, answer;
+  const auto state = outer_->read(bytes, plain, answer);
+  if (!answer.empty()) wire_->write(answer);
+  bytes = std::move(plain);
+  return state == TlsSession::State::more;
+}
+
+void Connection::put(std::string_view bytes) {
+  if (!outer_) return wire_->write(bytes);
+  std::string wrapped;
+  const bool good = outer_->write(bytes, wrapped);
+  if (!wrapped.empty()) wire_->write(wrapped);
+  if (!good) failLater(HttpError::Kind::tls, outer_->why());
+}
+
+void Connection::deliver(std::string_view bytes) {
   if (step_ == Step::tunnel) return readTunnel(bytes);
   if (step_ == Step::handshake) {
     // If a fault is still to be reported, there is no session.
@@ -138,15 +167,16 @@ void Connection::onEnd(const std::string& why) {
   switch (step_) {
     case Step::connect:
       return addressFailed(why);
+    case Step::proxyHandshake:
     case Step::tunnel:
-      return peerFailed(HttpError::Kind::connect, "the proxy " + toString(*route_.proxy) +
-                                                      " ended the connection instead of answering (" + reason + ")");
+      return peerFailed(HttpError::Kind::connect,
+                        proxyText() + " ended the connection instead of answering (" + reason + ")");
     case Step::handshake:
       return peerFailed(HttpError::Kind::tls, peer() + ": the connection ended in the TLS handshake (" + reason +
                                                   "); check that TLS 1.2 or later is spoken on this port");
     default:
       // Without TLS's own end marker, anybody on the way could cut a reply short.
-      return streamEnded(why.empty() && !tls_, reason);
+      return streamEnded(why.empty() && !tls_ && !outer_, reason);
   }
 }
 
@@ -172,7 +202,11 @@ void Connection::fail(HttpError::Kind kind, const std::string& text) {
 }
 
 void Connection::flush() {
-  if (!cipher_.empty()) wire_->write(cipher_);
+  if (!cipher_.empty()) put(cipher_);
+}
+
+std::string Connection::proxyText() const {
+  return "the proxy " + toString(*route_.proxy) + " (" + route_.proxy->source + ")";
 }
 
 std::string Connection::peer() const {
@@ -186,8 +220,10 @@ std::string Connection::doing() const {
       return "while looking up the name " + route_.host();
     case Step::connect:
       return "while connecting to " + peer();
+    case Step::proxyHandshake:
+      return "in the TLS handshake with " + proxyText();
     case Step::tunnel:
-      return "while waiting for the proxy " + toString(*route_.proxy);
+      return "while waiting for " + proxyText();
     case Step::handshake:
       return "in the TLS handshake with " + peer();
     case Step::busy:

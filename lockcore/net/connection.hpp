@@ -98,7 +98,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   bool failedACall{false};      ///< used by the pool: while it was being opened, a call ran out of time
 
  private:
-  enum class Step { lookup, connect, tunnel, handshake, idle, busy, closed };
+  enum class Step { lookup, connect, proxyHandshake, tunnel, handshake, idle, busy, closed };
 
   void onOpen() override;
   void onBytes(std::string_view bytes) override;
@@ -110,8 +110,14 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void addressFailed(const std::string& why);
   void peerFailed(HttpError::Kind kind, const std::string& text);
   [[nodiscard]] std::string allFaults() const;
+  [[nodiscard]] std::unique_ptr<TlsSession> sessionWith(const std::string& host, std::uint16_t port);
+  void greetProxy(std::string_view bytes);
+  void behindProxy();
   void startTls();
   void shakeHands(std::string_view bytes);
+  void deliver(std::string_view bytes);
+  [[nodiscard]] bool unwrap(std::string& bytes);
+  void put(std::string_view bytes);
   void readTunnel(std::string_view bytes);
   void ready();
   void readTls(std::string_view bytes);
@@ -124,6 +130,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void failLater(HttpError::Kind kind, const std::string& text);
   void flush();
   [[nodiscard]] std::string peer() const;
+  [[nodiscard]] std::string proxyText() const;
 
   const Surroundings& around_;
   const Route& route_;
@@ -141,6 +148,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   std::unique_ptr<HttpError> later_{};
 
   std::shared_ptr<Wire> wire_{};
+  std::unique_ptr<TlsSession> outer_{};  ///< with the proxy, round all that goes through it
   std::unique_ptr<TlsSession> tls_{};
   bool ended_{false};  ///< TLS has ended: the bytes being read came with the end, and no call may follow
   ReplyReader reader_{};

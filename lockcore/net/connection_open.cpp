@@ -13,7 +13,7 @@ constexpr std::size_t mostOfTunnelReply = 65536;
 
 std::string tunnelHint(int status) {
   if (status == 407) return "; give user and password in the proxy's URL";
-  return "; check HTTPS_PROXY and NO_PROXY, and what the proxy allows";
+  return "; check what the proxy allows, and whether it is needed for this host";
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void Connection::addressFailed(const std::string& why) {
 std::string Connection::allFaults() const {
   if (refusals_.empty()) return faults_;
   return (faults_.empty() ? "" : faults_ + "; ") + "no connection to " + (route_.proxy ? "the proxy at " : "") +
-         refusals_;
+         refusals_ + (route_.proxy ? ", which " + route_.proxy->source + " names" : "");
 }
 
 /// It accepts connections, but is not what is asked for, or in trouble: another machine may have the address by now.
@@ -68,6 +68,7 @@ void Connection::peerFailed(HttpError::Kind kind, const std::string& text) {
   faults_ += (faults_.empty() ? "" : "; ") + text;
   if (next_ == addresses_.size()) return fail(kind, allFaults());
   wire_->close();
+  outer_.reset();
   tls_.reset();
   dialNext();
 }
@@ -76,39 +77,67 @@ void Connection::peerFailed(HttpError::Kind kind, const std::string& text) {
 /// have eight addresses, all of them far away, and a handshake takes longer than a connection.
 void Connection::onOpen() {
   const auto self = shared_from_this();
-  if (!route_.origin.tls) return ready();
+  if (!route_.origin.tls && !route_.proxy) return ready();
   const auto now = around_.alarms.now();
   const bool isLast = next_ == addresses_.size();
   around_.alarms.set(*this, isLast ? deadline_ : now + (deadline_ - now) / 2);
   if (!route_.proxy) return startTls();
+  if (!route_.proxy->tls) return behindProxy();
+  step_ = Step::proxyHandshake;
+  outer_ = sessionWith(route_.proxy->host, route_.proxy->port);
+  if (outer_) greetProxy({});
+}
+
+void Connection::greetProxy(std::string_view bytes) {
+  if (!outer_ || later_) return;
+  std::string answer;
+  const auto state = outer_->handshake(bytes, answer);
+  if (!answer.empty()) wire_->write(answer);
+  if (state == TlsSession::State::failed) {
+    return peerFailed(HttpError::Kind::tls, proxyText() + ": " + outer_->why());
+  }
+  if (state == TlsSession::State::ready) behindProxy();
+}
+
+/// Asks for the tunnel, if the proxy does not take each request itself.
+void Connection::behindProxy() {
+  if (!route_.tunnels) return ready();
   step_ = Step::tunnel;
   reader_.expect(true, mostOfTunnelReply);
   plain_.clear();
   appendConnect(plain_, route_, around_.options.userAgent);
-  wire_->write(plain_);
+  put(plain_);
 }
 
 void Connection::readTunnel(std::string_view bytes) {
   const auto state = reader_.feed(bytes);
   if (state == ReplyReader::State::more) return;
-  const std::string proxy = "the proxy " + toString(*route_.proxy);
+  const std::string proxy = proxyText();
   if (state == ReplyReader::State::failed) return peerFailed(HttpError::Kind::connect, proxy + ": " + reader_.why());
   const int status = reader_.take().status;
   if (status / 100 != 2) {
     return peerFailed(HttpError::Kind::connect,
                       proxy + " refused the tunnel with status " + std::to_string(status) + tunnelHint(status));
   }
+  if (!route_.origin.tls) return ready();
   startTls();
+}
+
+/// Null: it cannot be made, which is reported later.
+std::unique_ptr<TlsSession> Connection::sessionWith(const std::string& host, std::uint16_t port) {
+  try {
+    return around_.tls().session(host, port);
+  } catch (const std::exception& error) {
+    failLater(HttpError::Kind::tls, error.what());
+    return nullptr;
+  }
 }
 
 void Connection::startTls() {
   step_ = Step::handshake;
-  try {
-    tls_ = around_.tls().session(route_.origin.host, route_.origin.port);
-  } catch (const std::exception& error) {
-    return failLater(HttpError::Kind::tls, error.what());
-  }
-  shakeHands({});
+  const std::string& name = around_.options.serverName;
+  tls_ = sessionWith(name.empty() ? route_.origin.host : name, route_.origin.port);
+  if (tls_) shakeHands({});
 }
 
 void Connection::shakeHands(std::string_view bytes) {
@@ -151,6 +180,7 @@ void Connection::onAlarm() {
       return around_.alarms.set(*this, (step_ == Step::idle ? lastUsed_ : now) + around_.options.idleTimeout);
     case Step::connect:
       return addressFailed("no answer in its share of the time");
+    case Step::proxyHandshake:
     case Step::tunnel:
     case Step::handshake:
       return peerFailed(HttpError::Kind::timeout, "timed out " + doing());

@@ -100,19 +100,30 @@ struct HttpError {
 using HttpOutcome = boost::system::result<HttpResponse, HttpError>;
 using HttpHandler = std::function<void(HttpOutcome)>;
 
-/// Proxies, as `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (also in lower case) name them. For https the proxy is asked
-/// for a tunnel by CONNECT; plain http requests are sent to it with an absolute target. NO_PROXY: names, `.suffixes`,
-/// addresses, CIDR blocks, `*`, separated by commas, each with an optional port. A name matches itself and everything
-/// below it; a suffix matches only what is below it. The connection to a proxy has no TLS (`http://`). If a proxy's URL
-/// is wrong, calls fail with `connect`; they do not bypass the proxy.
+/// By whose rules the environment names proxies: those of the tool that users of a service have.
+enum class ProxyRules {
+  botocore,  ///< of AWS: in lower case first, HTTP_PROXY not where REQUEST_METHOD is set, NO_PROXY by ends of texts
+  go,        ///< of Kubernetes: in capitals first, NO_PROXY with blocks of addresses, never for loopback
+  grpc,      ///< of etcd: as `go`, and HTTPS_PROXY with a tunnel also where the server has no TLS
+};
+
+/// For https the proxy is asked for a tunnel by CONNECT; plain http requests are sent to it with an absolute target.
+/// The connection to the proxy has TLS itself if its URL begins with https://. If a proxy's URL is wrong, calls fail
+/// with `connect`; they do not bypass the proxy.
 struct TENURE_API ProxySettings {
   std::string https{};  ///< a URL with an optional user:password@; empty: none
   std::string http{};
-  std::vector<std::string> none{};
+  std::string none{};  ///< the text of NO_PROXY
+  ProxyRules rules{ProxyRules::go};
+  bool cgi{false};       ///< `http` came from outside, perhaps: REQUEST_METHOD is set
+  std::string source{};  ///< what names the proxy in messages; empty: the variables
 
-  /// Reads the environment through `lookup`, which returns an empty text for a variable that is not set. As in curl,
-  /// HTTP_PROXY in capitals is not read (CGI programs receive it from outside); http_proxy is.
-  [[nodiscard]] static ProxySettings from(const std::function<std::string(const char*)>& lookup);
+  /// Reads the environment through `lookup`, which returns null for a variable that is not set.
+  [[nodiscard]] static ProxySettings from(ProxyRules rules, const std::function<const char*(const char*)>& lookup);
+  /// That of this process. `always`: a proxy for all requests, which `source` names, in place of the variables; empty:
+  /// there is none.
+  [[nodiscard]] static ProxySettings ofProcess(ProxyRules rules, const std::string& always = {},
+                                               const std::string& source = {});
 };
 
 /// What a streamed reply may cost.
@@ -143,6 +154,8 @@ struct HttpClientOptions {
   std::string caText{};
   std::string certificateText{};
   std::string keyText{};
+  /// The name that the certificates of all servers must have, which is also sent ahead (SNI). Empty: the origin's host.
+  std::string serverName{};
   ProxySettings proxy{};
   std::size_t maxConnections{64};                  ///< to one origin; further calls wait, within their deadline
   std::size_t maxReply{1U << 20U};                 ///< bytes of header and body together

@@ -15,20 +15,23 @@ struct Proxy {
   std::string host{};
   std::uint16_t port{80};
   std::string authorization{};  ///< the value of Proxy-Authorization; a secret
+  bool tls{false};              ///< the proxy itself is spoken to over TLS
+  std::string source{};         ///< what names it, for messages: "HTTPS_PROXY"
 };
 
 /// `http://host:port`, without user name and password.
 [[nodiscard]] std::string toString(const Proxy& proxy);
 
-/// `[http://][user:password@]host[:port][/]`. A proxy that needs TLS or SOCKS itself is refused.
+/// `[http://|https://][user:password@]host[:port][/]`. A proxy that speaks SOCKS is refused.
 [[nodiscard]] boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text);
 
-/// The hosts that are reached without a proxy. As in Go's net/http, `example.com` matches itself and what is below it;
-/// `.example.com` and `*.example.com` match only what is below. Addresses and blocks match hosts that are written as an
-/// address; no name is looked up for this.
+/// The hosts that Go's programs reach without a proxy (golang.org/x/net/http/httpproxy). `example.com` matches itself
+/// and what is below it; `.example.com` and `*.example.com` match only what is below. Addresses and blocks match hosts
+/// that are written as an address; no name is looked up for this. `localhost` and addresses of loopback are always
+/// covered.
 class NoProxy {
  public:
-  explicit NoProxy(const std::vector<std::string>& rules);
+  explicit NoProxy(std::string_view rules);
 
   [[nodiscard]] bool covers(const std::string& host, std::uint16_t port) const;
 
@@ -48,11 +51,15 @@ class NoProxy {
   std::vector<Rule> rules_{};
 };
 
+/// The same for botocore, which asks Python's urllib.request: names and addresses are ends of texts.
+[[nodiscard]] bool isBypassedByBotocore(std::string_view rules, const Origin& origin);
+
 /// Where connections for an origin go.
 struct Route {
   Origin origin;
   std::optional<Proxy> proxy{};
-  std::string fault{};  ///< not empty: the proxy's URL is wrong, and why; no request may bypass it
+  bool tunnels{false};  ///< the proxy is asked for a tunnel by CONNECT, and not for each request
+  std::string fault{};  ///< not empty: the proxy cannot be used, and why; no request may bypass it
 
   [[nodiscard]] const std::string& host() const noexcept { return proxy ? proxy->host : origin.host; }
   [[nodiscard]] std::uint16_t port() const noexcept { return proxy ? proxy->port : origin.port; }

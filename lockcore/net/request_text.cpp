@@ -46,7 +46,7 @@ std::string requestFault(const HttpRequest& request) {
 void appendRequest(std::string& out, const Route& route, const std::string& userAgent, const HttpRequest& request) {
   const Origin& origin = route.origin;
   const std::string host = hostText(withoutLastDot(origin.host), origin.port, standardPort(origin));
-  const bool absolute = route.proxy && !origin.tls;
+  const bool absolute = route.proxy && !route.tunnels;
   out.append(request.method).append(" ");
   if (absolute) out.append("http://").append(host);
   out.append(request.target).append(" HTTP/1.1\r\n");

@@ -82,6 +82,9 @@ TEST(KubernetesSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   EXPECT_EQ(options.key, base + "/c.key");
   test::writeFile(file, fileStart + "  kubeconfig: kube/config\n");
   EXPECT_EQ(std::get<KubernetesConfig>(loadGroupConfig(file)->store).kubeconfig, base + "/kube/config");
+  test::writeFile(file, fileStart + "  kubeconfig: \"kube/config:/etc/kube::x\"\n");
+  EXPECT_EQ(std::get<KubernetesConfig>(loadGroupConfig(file)->store).kubeconfig,
+            base + "/kube/config:/etc/kube::" + base + "/x");
 }
 
 TEST(KubernetesSection, EffectiveYamlLoadsAsTheSameConfig) {

@@ -12,8 +12,14 @@ namespace tenure::config {
 namespace {
 
 std::optional<std::string> lookUp(const std::string& name) {
-  static const std::map<std::string, std::string> values{
-      {"NAME", "web"}, {"EMPTY", ""}, {"_x9", "low"}, {"DOLLAR", "${NAME}$$"}};
+  static const std::map<std::string, std::string> values{{"NAME", "web"},
+                                                         {"EMPTY", ""},
+                                                         {"_x9", "low"},
+                                                         {"DOLLAR", "${NAME}$$"},
+                                                         {"STATE_DIRECTORY", "/var/lib/tenure:/var/lib/other"},
+                                                         {"CACHE_DIRECTORY", "/var/cache/tenure"},
+                                                         {"LOGS_DIRECTORY", ":/var/log/x"},
+                                                         {"PATHS", "/a:/b"}};
   const auto found = values.find(name);
   return found == values.end() ? std::nullopt : std::optional{found->second};
 }
@@ -37,6 +43,15 @@ TEST(Variables, DefaultStandsInForUnsetAndEmpty) {
   EXPECT_EQ(expand("${EMPTY:-other}"), "other");
   EXPECT_EQ(expand("${UNSET:-}"), "");
   EXPECT_EQ(expand("${UNSET:-a:-b}"), "a:-b");
+}
+
+/// systemd names all directories of a unit in one variable.
+TEST(Variables, OfSystemdsDirectoriesTheFirstIsMeant) {
+  EXPECT_EQ(expand("${STATE_DIRECTORY:-.}/billing.db"), "/var/lib/tenure/billing.db");
+  EXPECT_EQ(expand("${CACHE_DIRECTORY}"), "/var/cache/tenure");
+  EXPECT_EQ(expand("${LOGS_DIRECTORY:-none}"), "none");
+  EXPECT_EQ(expand("${RUNTIME_DIRECTORY:-/a:/b}"), "/a:/b") << "a default is taken as it is";
+  EXPECT_EQ(expand("${PATHS}"), "/a:/b");
 }
 
 TEST(Variables, DollarIsEscapedByDoubling) {

@@ -18,7 +18,7 @@ std::string drawn(const YamlNode& node) {
       return "!";
     case Kind::scalar:
       return "'" + node.text + "'";
-    case Kind::map:
+    default:
       break;
   }
   std::string out = "{";

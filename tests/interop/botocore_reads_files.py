@@ -19,8 +19,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import peers
 
 try:
+    import botocore.httpsession
     import botocore.loaders
     import botocore.session
+    import botocore.utils
 except ImportError:
     # Starts again, with the packages of requirements.txt.
     os.execv(peers.python(), [peers.python(), "-B", *sys.argv])
@@ -168,6 +170,15 @@ class BotocoreReadsFiles(unittest.TestCase):
                                   env={**os.environ, "SHARED_FILES_TABLE": str(table)}, capture_output=True, text=True)
         self.assertEqual(ours.returncode, 0, ours.stdout)
         self.assertIn("[  PASSED  ] 1 test.", ours.stdout)
+
+
+class BotocoreTakesProxies(unittest.TestCase):
+    def test_proxies_as_the_table_says(self):
+        """Of tests/net/proxy_cases.json, which the tests of lockcore/net read."""
+        for case in json.loads((TABLE.parents[2] / "net" / "proxy_cases.json").read_text(encoding="utf-8")):
+            with self.subTest(case["name"]), mock.patch.dict(os.environ, case["environment"], clear=True):
+                proxies = botocore.httpsession.ProxyConfiguration(botocore.utils.get_environ_proxies(case["url"]))
+                self.assertEqual(proxies.proxy_url_for(case["url"]) or "", case["botocore"])
 
 
 if __name__ == "__main__":

@@ -98,11 +98,81 @@ TEST(HttpProxy, tellsAProxyThatIsNone) {
   }
 }
 
+/// The proxy itself has TLS: CONNECT and a server's own TLS go through it, or plain requests.
+TEST(HttpProxy, thatSpeaksTlsItself) {
+  const TestAuthority authority;
+  TestServer server{[](Peer& peer) {
+                      while (!peer.readRequest().empty()) peer.reply("through");
+                    },
+                    {.identity = authority.issue({"DNS:lease.test"})}};
+  for (const bool secure : {true, false}) {
+    std::string asked;
+    TestServer proxy{[&](Peer& peer) {
+                       if (!secure) {
+                         for (std::string next; !(next = peer.readRequest()).empty(); asked = next)
+                           peer.reply("through");
+                         return;
+                       }
+                       asked = peer.readRequest();
+                       peer.write("HTTP/1.1 200 ok\r\n\r\n");
+                       tunnel(peer, server.port());
+                     },
+                     {.identity = authority.issue({"DNS:proxy.test"})}};
+    const std::string url = "https://me:secret@proxy.test:" + std::to_string(proxy.port());
+    const auto client = makeHttpClient({.caFile = authority.caFile(), .proxy = {.https = url, .http = url}},
+                                       {.lookup = [](const std::string&) { return net::Addresses{ip("127.0.0.1")}; }});
+    for (int i = 0; i < 5; ++i) {
+      const auto outcome = call(*client, secure ? tlsAt(8443, "lease.test") : plainAt(8000, "lease.test"));
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_EQ(outcome->body, "through");
+    }
+    EXPECT_TRUE(asked.starts_with(secure ? "CONNECT lease.test:8443 HTTP/1.1\r\n"
+                                         : "POST http://lease.test:8000/ HTTP/1.1\r\n"))
+        << asked;
+    EXPECT_NE(asked.find("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"), std::string::npos);
+    EXPECT_EQ(proxy.accepted(), 1);
+  }
+}
+
+TEST(HttpProxy, whoseCertificateIsWrongIsNotTold) {
+  const TestAuthority authority;
+  std::atomic<bool> asked{false};
+  TestServer proxy{[&](Peer& peer) { asked = !peer.readRequest().empty(); },
+                   {.identity = authority.issue({"DNS:other.test"})}};
+  const std::string url = "https://me:geheim@127.0.0.1:" + std::to_string(proxy.port());
+  const auto client = makeHttpClient({.caFile = authority.caFile(), .proxy = {.https = url}}, {.lookup = noNames()});
+  const auto outcome = call(*client, tlsAt(8443, "lease.test"));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, HttpError::Kind::tls);
+  EXPECT_NE(outcome.error().message.find("the proxy https://127.0.0.1:"), std::string::npos) << outcome.error().message;
+  EXPECT_EQ(outcome.error().message.find("geheim"), std::string::npos);
+  EXPECT_FALSE(asked);
+}
+
+/// Members of etcd without TLS are reached by a tunnel as well.
+TEST(HttpProxy, tunnelsWithoutTlsForEtcd) {
+  std::string asked;
+  TestServer proxy{[&](Peer& peer) {
+    asked = peer.readRequest();
+    peer.write("HTTP/1.1 200 ok\r\n\r\n");
+    echo(peer);
+  }};
+  const auto client =
+      makeHttpClient({.proxy = {.https = urlOf(proxy), .rules = net::ProxyRules::grpc}}, {.lookup = noNames()});
+  for (int i = 0; i < 3; ++i) {
+    const auto outcome = call(*client, plainAt(2379, "etcd.test"), withBody("through"));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->body, "through");
+  }
+  EXPECT_TRUE(asked.starts_with("CONNECT etcd.test:2379 HTTP/1.1\r\n")) << asked;
+  EXPECT_EQ(proxy.accepted(), 1);
+}
+
 /// A wrong URL of a proxy must not make requests bypass the proxy.
 TEST(HttpProxy, aWrongUrlFailsTheCalls) {
   TestServer server{echo};
   const auto client = HttpClient::make({.proxy = {.http = "socks5://me:geheim@127.0.0.1:1080"}});
-  const auto outcome = call(*client, plainAt(server.port()));
+  const auto outcome = call(*client, plainAt(server.port(), "lease.test"));
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, HttpError::Kind::connect);
   EXPECT_NE(outcome.error().message.find("socks5"), std::string::npos) << outcome.error().message;
@@ -113,10 +183,13 @@ TEST(HttpProxy, aWrongUrlFailsTheCalls) {
 TEST(HttpProxy, exceptionsGoStraight) {
   TestServer server{echo};
   TestServer proxy{[](Peer& peer) { peer.waitForEnd(); }};
-  const auto client = HttpClient::make({.proxy = {.http = urlOf(proxy), .none = {"10.0.0.0/8", "127.0.0.0/8"}}});
-  const auto outcome = call(*client, plainAt(server.port()), withBody("straight"));
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(outcome->body, "straight");
+  for (const net::ProxyRules rules : {net::ProxyRules::go, net::ProxyRules::botocore}) {
+    const auto client =
+        HttpClient::make({.proxy = {.http = urlOf(proxy), .none = "10.0.0.1,127.0.0.1", .rules = rules}});
+    const auto outcome = call(*client, plainAt(server.port()), withBody("straight"));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->body, "straight");
+  }
   EXPECT_EQ(proxy.accepted(), 0);
 }
 

@@ -67,6 +67,25 @@ TEST_F(HttpTls, carriesLargeBodiesBothWays) {
   EXPECT_TRUE(outcome->body == body);
 }
 
+/// A server behind a tunnel has another name than the one that leads to it.
+TEST_F(HttpTls, demandsTheNameThatIsGivenInPlaceOfTheHosts) {
+  std::string name;
+  TestServer server{[&](Peer& peer) {
+                      name = peer.serverName();
+                      echo(peer);
+                    },
+                    {.identity = authority_.issue({"DNS:lease.test"})}};
+  const auto made = makeHttpClient({.caFile = authority_.caFile(), .serverName = "lease.test"}, {.lookup = loopback()});
+  const auto outcome = call(*made, tlsAt(server.port(), "tunnel.test"), withBody("x"));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(name, "lease.test");
+  const auto other =
+      makeHttpClient({.caFile = authority_.caFile(), .serverName = "tunnel.test"}, {.lookup = loopback()});
+  const auto refused = call(*other, tlsAt(server.port(), "lease.test"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, HttpError::Kind::tls) << refused.error().message;
+}
+
 TEST_F(HttpTls, sendsTheNameAheadOfTheHandshake) {
   std::string name;
   TestServer server{[&](Peer& peer) {

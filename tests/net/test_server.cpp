@@ -128,6 +128,30 @@ void echo(Peer& peer) {
   }
 }
 
+void tunnel(Peer& peer, std::uint16_t port) {
+  const int fd = newSocket(false);
+  sockaddr_in server{};
+  server.sin_family = AF_INET;
+  server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  server.sin_port = htons(port);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0)
+    throw std::runtime_error("no server");
+  char room[16384];
+  for (bool goesOn = true; goesOn;) {
+    pollfd ends[2] = {{peer.fd(), POLLIN, 0}, {fd, POLLIN, 0}};
+    if (poll(ends, 2, -1) < 0) continue;
+    if (ends[0].revents != 0) {
+      const std::string some = peer.readSome();
+      goesOn = !some.empty() && send(fd, some.data(), some.size(), MSG_NOSIGNAL) > 0;
+    }
+    if (goesOn && ends[1].revents != 0) {
+      const auto count = recv(fd, room, sizeof room, 0);
+      goesOn = count > 0 && peer.write({room, static_cast<std::size_t>(count)});
+    }
+  }
+  ::close(fd);
+}
+
 TestServer::TestServer(Script script, Options options) : script_{std::move(script)}, options_{std::move(options)} {
   if (options_.identity) context_ = contextWith(*options_.identity);
   listener_ = newSocket(options_.v6);

@@ -63,6 +63,9 @@ using Script = std::function<void(Peer&)>;
 /// Serves until the client disconnects: each request is answered with its own body.
 void echo(Peer& peer);
 
+/// Carries bytes between the client and this port on 127.0.0.1 until one of them ends, as a proxy does after CONNECT.
+void tunnel(Peer& peer, std::uint16_t port);
+
 class TestServer {
  public:
   struct Options {

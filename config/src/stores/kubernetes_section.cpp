@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -85,13 +87,15 @@ void addPlaceKeys(KubernetesSection& section) {
                    .about = "The namespace of the Leases. Candidates that compete have the same.",
                    .field = "store.inNamespace"},
                   "the name of a namespace", &KubernetesConfig::inNamespace, ofThePod, "NAME");
-  section.textKey({.path = "store.kubeconfig",
-                   .fallback = "none",
-                   .example = "./kubeconfig",
-                   .about = std::string{"A kubeconfig file with server and user, as kubectl has. Without this key and "
-                                        "store.server the process runs in a pod, and uses its service account."} +
-                            startsAtTheFile},
-                  "the path of a file", &KubernetesConfig::kubeconfig, "none", "FILE");
+  section.textKey(
+      {.path = "store.kubeconfig",
+       .fallback = "none",
+       .example = "./kubeconfig",
+       .about = std::string{"A kubeconfig file with server and user, as kubectl has, or several with colons "
+                            "between, as in KUBECONFIG. Without this key and store.server the process runs "
+                            "in a pod, and uses its service account."} +
+                startsAtTheFile},
+      "the path of a file", &KubernetesConfig::kubeconfig, "none", "FILE");
   section.textKey({.path = "store.context",
                    .fallback = "the file's current-context",
                    .example = "production",
@@ -151,10 +155,19 @@ void addObjectKeys(KubernetesSection& section) {
 }
 
 void resolveFilesOfKubernetes(KubernetesConfig& options, const std::filesystem::path& directory) {
-  for (std::string* path :
-       {&options.kubeconfig, &options.caFile, &options.tokenFile, &options.certificate, &options.key}) {
-    if (!path->empty()) *path = (directory / *path).lexically_normal().string();
+  const auto resolved = [&](const std::string& path) {
+    return path.empty() ? path : (directory / path).lexically_normal().string();
+  };
+  for (std::string* path : {&options.caFile, &options.tokenFile, &options.certificate, &options.key}) {
+    *path = resolved(*path);
   }
+  std::string list;
+  for (std::size_t begin = 0; begin <= options.kubeconfig.size();) {
+    const std::size_t end = std::min(options.kubeconfig.find(':', begin), options.kubeconfig.size());
+    list += (begin == 0 ? "" : ":") + resolved(options.kubeconfig.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  options.kubeconfig = list;
 }
 
 std::shared_ptr<LeaseStore> made(const KubernetesConfig& config, Logger logger) {

@@ -78,6 +78,15 @@ TEST(KubernetesHttp, requestsGoBelowThePathOfTheServer) {
   EXPECT_NE(requests[2].find("Content-Type: application/merge-patch+json\r\n"), std::string::npos);
 }
 
+/// A kubeconfig's proxy-url counts for each request, those to loopback too.
+TEST(KubernetesHttp, allRequestsGoThroughTheProxyOfTheOptions) {
+  ScriptedServer proxy{[](const std::string&) { return response("200 OK", "", R"({"kind":"Lease"})"); }};
+  KubernetesStoreOptions options{.server = "http://127.0.0.1:1", .inNamespace = "n"};
+  options.proxy = proxy.options().server;
+  ASSERT_TRUE(ask(*makeHttpGateway(options), {"GET", "/apis/x"}).has_value());
+  EXPECT_TRUE(proxy.requests().at(0).starts_with("GET http://127.0.0.1:1/apis/x HTTP/1.1\r\n")) << proxy.requests()[0];
+}
+
 /// Something else answers at the first of two addresses: each call but the first goes to the other one.
 TEST(KubernetesHttp, anAddressThatIsNoApiServerIsLeft) {
   const std::string lease = R"({"kind":"Lease","metadata":{}})";

@@ -59,6 +59,17 @@ TEST_F(KubernetesToken, thatCannotBeReadLeavesTheLastOneInUse) {
   EXPECT_EQ(token_.show().value(), "first");
 }
 
+TEST_F(KubernetesToken, ofAFileThatIsNotThereIsTheConstantOne) {
+  BearerToken token{file_, "constant", scheduler_->clock()};
+  EXPECT_EQ(token.show().value(), "constant");
+  write("first");
+  EXPECT_TRUE(token.replaced("constant")) << "the server has refused it";
+  EXPECT_EQ(token.show().value(), "first");
+  std::filesystem::remove(file_);
+  scheduler_->advance(61s);
+  EXPECT_EQ(token.show().value(), "first");
+}
+
 TEST_F(KubernetesToken, isNotWaitedForWhereItIsAPipe) {
   write("first");
   EXPECT_EQ(token_.show().value(), "first");
@@ -155,6 +166,9 @@ TEST(KubernetesOptions, goodOnes) {
   more.tokenFile = "t";
   more.certificate = "d";
   more.key = "e";
+  more.token = "f";
+  more.serverName = "::1";
+  more.proxy = "http://me:secret@proxy.test:3128";
   EXPECT_TRUE(faultsOf(more).empty());
 }
 
@@ -171,7 +185,10 @@ TEST(KubernetesOptions, faults) {
   expectFault(with([](auto& o) { o.inNamespace = "a.b"; }), "inNamespace", "is no name of a namespace");
   expectFault(with([](auto& o) { o.inNamespace = std::string(64, 'n'); }), "inNamespace", "up to 63");
   expectFault(with([](auto& o) { o.caFile = o.caCertificates = "x"; }), "caCertificates", "so is caFile");
-  expectFault(with([](auto& o) { o.token = o.tokenFile = "x"; }), "token", "so is tokenFile");
+  expectFault(with([](auto& o) { o.serverName = "a/b"; }), "serverName", "is no name of a host");
+  expectFault(with([](auto& o) { o.serverName = "a:b"; }), "serverName", "is no name of a host");
+  expectFault(with([](auto& o) { o.proxy = "proxy.test:3128"; }), "proxy", "must begin with http://");
+  expectFault(with([](auto& o) { o.proxy = "socks5://proxy.test"; }), "proxy", "begins with socks5://");
   expectFault(with([](auto& o) { o.certificate = "x"; }), "key", "is missing");
   expectFault(with([](auto& o) { o.key = "x"; }), "certificate", "is missing");
   expectFault(with([](auto& o) { o.certificateText = "x"; }), "keyText", "is missing");

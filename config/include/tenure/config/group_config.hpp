@@ -25,10 +25,10 @@
 
 namespace tenure {
 
-/// The options of the Kubernetes store, or the kubeconfig file that has server and user
+/// The options of the Kubernetes store, or the kubeconfig files that have server and user
 /// (<tenure/config/kubeconfig.hpp>).
 struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
-  std::string kubeconfig{};  ///< path of the file; empty: there is none
+  std::string kubeconfig{};  ///< path of the file, or a list as in KUBECONFIG; empty: there is none
   std::string context{};     ///< one of the file's; empty: its current-context
 
   friend bool operator==(const KubernetesConfig&, const KubernetesConfig&) = default;

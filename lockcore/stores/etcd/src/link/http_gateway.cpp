@@ -75,12 +75,7 @@ class HttpGateway final : public Gateway {
   HttpGateway(const EtcdStoreOptions& options, Logger logger)
       : members_{std::make_shared<MemberLink>(options.endpoints, logger)},
         user_{std::make_shared<UserToken>(members_, options.user, options.passwordFile)},
-        client_{net::HttpClient::make({.caFile = options.caFile,
-                                       .certificate = options.certificate,
-                                       .key = options.key,
-                                       .proxy = {},
-                                       .maxReply = longestReply,
-                                       .logger = std::move(logger)})} {
+        client_{net::HttpClient::make(clientOptions(options, std::move(logger)))} {
     members_->use(client_);
   }
 
@@ -122,6 +117,16 @@ class HttpGateway final : public Gateway {
 };
 
 }  // namespace
+
+net::HttpClientOptions clientOptions(const EtcdStoreOptions& options, Logger logger) {
+  // etcd's client judges NO_PROXY by its first endpoint alone; here each is judged by itself.
+  return {.caFile = options.caFile,
+          .certificate = options.certificate,
+          .key = options.key,
+          .proxy = net::ProxySettings::ofProcess(net::ProxyRules::grpc),
+          .maxReply = longestReply,
+          .logger = std::move(logger)};
+}
 
 std::shared_ptr<Gateway> makeHttpGateway(const EtcdStoreOptions& options, Logger logger) {
   return std::make_shared<HttpGateway>(options, std::move(logger));

@@ -30,7 +30,10 @@ bool BearerToken::replaced(const std::string& refused) {
 /// The mutex is held.
 StoreResult<std::string> BearerToken::renewed(const Instant& now) {
   auto read = readFile();
-  if (read.has_error() && !readAt_) return read.error();
+  if (read.has_error() && !readAt_) {
+    if (constant_.empty()) return read.error();
+    token_ = constant_;
+  }
   readAt_ = now;
   if (read.has_value()) token_ = std::move(*read);
   return token_;

@@ -15,8 +15,8 @@
 namespace tenure::kubernetes_store {
 
 /// From a file, which is read again each minute and after a refusal, or constant, or none. A file that cannot be read
-/// leaves the last token in use: it is good for minutes yet. Reading is a few system calls on a small file, so it is
-/// done inside the calls. Thread-safe.
+/// leaves the last token in use, which is good for minutes yet; at first that is the constant one, if there is any.
+/// Reading is a few system calls on a small file, so it is done inside the calls. Thread-safe.
 class TENURE_API BearerToken {
  public:
   /// The kubelet replaces a token when a fifth of its time is left, which is two minutes at least.

@@ -158,15 +158,7 @@ class HttpGateway final : public Gateway {
   HttpGateway(const KubernetesStoreOptions& options, Logger logger, std::shared_ptr<net::HttpClient> client)
       : server_{std::make_shared<Server>(options, net::parseUrl(options.server).value())},
         client_{client != nullptr ? std::move(client)
-                                  : net::HttpClient::make({.caFile = options.caFile,
-                                                           .certificate = options.certificate,
-                                                           .key = options.key,
-                                                           .caText = options.caCertificates,
-                                                           .certificateText = options.certificateText,
-                                                           .keyText = options.keyText,
-                                                           .proxy = {},
-                                                           .maxReply = longestPage,
-                                                           .logger = std::move(logger)})} {
+                                  : net::HttpClient::make(clientOptions(options, std::move(logger)))} {
     server_->use(client_);
   }
 
@@ -209,6 +201,19 @@ class HttpGateway final : public Gateway {
 };
 
 }  // namespace
+
+net::HttpClientOptions clientOptions(const KubernetesStoreOptions& options, Logger logger) {
+  return {.caFile = options.caFile,
+          .certificate = options.certificate,
+          .key = options.key,
+          .caText = options.caCertificates,
+          .certificateText = options.certificateText,
+          .keyText = options.keyText,
+          .serverName = options.serverName,
+          .proxy = net::ProxySettings::ofProcess(net::ProxyRules::go, options.proxy, "proxy-url"),
+          .maxReply = longestPage,
+          .logger = std::move(logger)};
+}
 
 std::shared_ptr<Gateway> makeHttpGateway(const KubernetesStoreOptions& options, Logger logger,
                                          std::shared_ptr<net::HttpClient> client) {

@@ -6,6 +6,7 @@
 
 #include "http_gateway.hpp"
 #include "lockcore/net/http_client.hpp"
+#include "lockcore/net/proxy.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/stores/kubernetes/src/annotations.hpp"
 #include "lockcore/stores/kubernetes/src/names.hpp"
@@ -32,11 +33,28 @@ void checkServer(const KubernetesStoreOptions& options, OptionFaults& faults) {
   if (url->origin.tls) return;
   for (const auto& [field, text] : {std::pair{"caFile", &options.caFile},
                                     {"caCertificates", &options.caCertificates},
+                                    {"serverName", &options.serverName},
                                     {"tokenFile", &options.tokenFile},
                                     {"token", &options.token},
                                     {"certificate", &options.certificate},
                                     {"certificateText", &options.certificateText}}) {
     if (!text->empty()) faults.push_back({field, "needs TLS, but the server begins with http://"});
+  }
+}
+
+void checkServerName(const std::string& name, OptionFaults& faults) {
+  if (name.empty()) return;
+  const auto url = net::parseUrl("https://" + (name.find(':') == std::string::npos ? name : '[' + name + ']'));
+  if (!url || url->target != "/") faults.push_back({"serverName", inQuotes(name) + " is no name of a host"});
+}
+
+void checkProxy(const std::string& text, OptionFaults& faults) {
+  if (text.empty()) return;
+  const auto proxy = net::parseProxy(text);
+  if (!proxy) {
+    faults.push_back({"proxy", proxy.error().message});
+  } else if (text.find("://") == std::string::npos) {
+    faults.push_back({"proxy", "the proxy's URL must begin with http:// or https://"});
   }
 }
 
@@ -57,7 +75,6 @@ void checkOneOf(const char* field, const std::string& one, const char* other, co
 
 void checkTogether(const KubernetesStoreOptions& options, OptionFaults& faults) {
   checkOneOf("caCertificates", options.caCertificates, "caFile", options.caFile, faults);
-  checkOneOf("token", options.token, "tokenFile", options.tokenFile, faults);
   checkOneOf("certificateText", options.certificateText, "certificate", options.certificate, faults);
   const auto pair = [&](const char* first, const std::string& one, const char* second, const std::string& two) {
     if (!one.empty() && two.empty()) faults.push_back({second, "is missing; the certificate needs its key"});
@@ -96,6 +113,8 @@ void checkTexts(const KubernetesStoreOptions& options, OptionFaults& faults) {
 OptionFaults faultsOf(const KubernetesStoreOptions& options) {
   OptionFaults faults;
   checkServer(options, faults);
+  checkServerName(options.serverName, faults);
+  checkProxy(options.proxy, faults);
   checkNamespace(options, faults);
   checkTogether(options, faults);
   checkLabels(options, faults);

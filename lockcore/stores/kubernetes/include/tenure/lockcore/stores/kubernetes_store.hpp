@@ -29,7 +29,14 @@ struct TENURE_API KubernetesStoreOptions {
   std::string caFile{};          ///< path of a PEM file; empty, without the next one: the system's trust store
   std::string caCertificates{};  ///< the same as PEM text
 
-  /// The user's token: a path of a file that is read again each minute and after a refusal, or the token itself.
+  /// The name that the server's certificate must have, which is also sent ahead (SNI). Empty: the host of `server`.
+  std::string serverName{};
+  /// `http://[user:password@]host:port` or https://, a proxy for all requests; a secret if it has a password. Empty:
+  /// what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say when the store is made, as client-go reads them.
+  std::string proxy{};
+
+  /// The user's token: a path of a file that is read again each minute and after a refusal, or the token itself, which
+  /// is also used while the file cannot be read.
   std::string tokenFile{};
   std::string token{};  ///< a secret
 
