@@ -44,9 +44,13 @@ namespace tenure::config {
 KubernetesStoreOptions usableOptionsOf(const KubernetesConfig& config) {
   auto options = kubernetesOptionsOf(config);
   if (options) return *std::move(options);
-  const auto file = regularFile(config.kubeconfig, maxFileBytes);
-  if (!file && file.error().bySystem) throw UnusableHere{toString(options.error())};
-  throw std::runtime_error{toString(options.error())};
+  const ConfigFaults& faults = options.error();
+  const bool isAbsent = std::any_of(faults.begin(), faults.end(), [](const ConfigFault& fault) {
+    const auto file = regularFile(fault.file, maxFileBytes);
+    return !file && file.error().bySystem;
+  });
+  if (isAbsent) throw UnusableHere{toString(faults)};
+  throw std::runtime_error{toString(faults)};
 }
 
 namespace {
