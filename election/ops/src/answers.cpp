@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include <tenure/ops/metrics.hpp>
+#include "metric_table.hpp"
 
 namespace tenure::ops {
 namespace {
@@ -115,7 +115,7 @@ std::string_view withoutAuthority(std::string_view target) {
 
 }  // namespace
 
-Answer answerTo(Method method, std::string_view target, WatchedElectors& electors) {
+Answer answerTo(Method method, std::string_view target, WatchedElectors& electors, const std::string& accept) {
   target = withoutAuthority(target);
   if (method == Method::other) {
     Answer out = refusal(405);
@@ -138,7 +138,8 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   } else if (path == "/history") {
     out = {200, jsonType, historyJson(electors.history())};
   } else if (path == "/metrics") {
-    out = {200, openMetricsType, openMetricsText(electors.snapshots(), electors.families())};
+    const std::string_view type = metricsTypeFor(accept);
+    out = {200, type, metricsText(type, electors.snapshots(), electors.families())};
   } else if (path == "/") {
     out = {200, pageType, std::string{pageText()}};
   } else {

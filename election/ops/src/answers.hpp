@@ -17,8 +17,10 @@ struct Answer {
   bool tellsMethods{false};  ///< with the header Allow
 };
 
-/// For a target such as `/leader?standbyok`. What depends on the clock is read in this call.
-[[nodiscard]] Answer answerTo(Method method, std::string_view target, WatchedElectors& electors);
+/// For a target such as `/leader?standbyok`. What depends on the clock is read in this call. `accept`: the header of
+/// that name, of which /metrics knows its types; all others have one each.
+[[nodiscard]] Answer answerTo(Method method, std::string_view target, WatchedElectors& electors,
+                              const std::string& accept = {});
 
 /// For what is no request that could be answered: 400, 408, 413, 431.
 [[nodiscard]] Answer refusal(int status);
