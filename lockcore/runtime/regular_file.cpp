@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "system_error.hpp"
 #include "unique_fd.hpp"
 
@@ -29,6 +30,14 @@ boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path
 
 void throw_exception_from_error(const FileRefusal& refusal, const boost::source_location& /*where*/) {
   throw std::runtime_error{refusal.why};
+}
+
+std::string faultOfPath(std::string_view path) {
+  if (!isPlainText(path)) return "is not UTF-8 text without NUL";
+  // It is not expanded: HOME is another one for another user, and a path of a store would be another store.
+  if (!path.starts_with('~')) return {};
+  return inQuotes(path) +
+         " starts with ~, which only a shell replaces; give the whole path (a group's file may have ${HOME})";
 }
 
 boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most, int directory) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <string>
+#include <string_view>
 
 #include <boost/system/result.hpp>
 
@@ -19,6 +20,9 @@ struct FileRefusal {
 };
 [[noreturn]] TENURE_API void throw_exception_from_error(const FileRefusal& refusal,
                                                         const boost::source_location& where);
+
+/// What is wrong with a path among options, in words; empty: nothing. An empty path is none.
+[[nodiscard]] TENURE_API std::string faultOfPath(std::string_view path);
 
 /// What is in a regular file of at most `most` bytes (whole KiB). Waits for no pipe and no device, so it may be called
 /// where nobody would notice a wait. The refusal never has a part of the content. A relative path starts at

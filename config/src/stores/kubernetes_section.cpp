@@ -7,6 +7,7 @@
 
 #include "config/src/store_section.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure {
 
@@ -14,6 +15,9 @@ namespace tenure {
 OptionFaults faultsOf(const KubernetesConfig& config) {
   const KubernetesStoreOptions& options = config;
   OptionFaults faults = faultsOf(options);
+  if (std::string fault = faultOfPath(config.kubeconfig); !fault.empty()) {
+    faults.push_back({"kubeconfig", std::move(fault)});
+  }
   if (config.kubeconfig.empty()) {
     if (!config.context.empty()) faults.push_back({"context", "is given, and no kubeconfig that has it"});
     return faults;

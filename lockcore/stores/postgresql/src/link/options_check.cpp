@@ -9,6 +9,7 @@
 
 #include "connection_settings.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 
 namespace tenure {
@@ -133,9 +134,8 @@ void checkConnection(const char* field, const std::string& text, OptionFaults& f
   checkPortIn(field, text, *settings, faults);
   for (const char* secret : {"password", "sslpassword"}) {
     if (settings->contains(secret)) {
-      faults.push_back(
-          {field, "contains a " + std::string{secret} +
-                      ", which others could read in logs and process lists; put it into a passfile, a service "
+      faults.push_back({field, "contains a " + std::string{secret} +
+                                   ", which others could read in logs and process lists; put it into a passfile, a service "
                       "file or PGPASSWORD"});
     }
   }
@@ -215,17 +215,17 @@ void checkNoDot(const std::string& table, OptionFaults& faults) {
 }
 
 void checkTexts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
-  const std::array<std::pair<const char*, const std::string*>, 8> texts{
-      {{"host", &options.host},
-       {"database", &options.database},
-       {"user", &options.user},
-       {"passfile", &options.passfile},
-       {"service", &options.service},
-       {"sslRootCertificate", &options.sslRootCertificate},
-       {"sslCertificate", &options.sslCertificate},
-       {"sslKey", &options.sslKey}}};
-  for (const auto& [field, text] : texts) {
+  for (const auto& [field, text] :
+       {std::pair{"database", &options.database}, {"user", &options.user}, {"service", &options.service}}) {
     if (!isPlainText(*text)) faults.push_back({field, "is not UTF-8 text without NUL"});
+  }
+  for (const auto& [field, path] : {std::pair{"host", &options.host},  // it may be the directory of a socket
+                                    {"passfile", &options.passfile},
+                                    {"sslRootCertificate", &options.sslRootCertificate},
+                                    {"sslCertificate", &options.sslCertificate},
+                                    {"sslKey", &options.sslKey},
+                                    {"livenessDirectory", &options.livenessDirectory}}) {
+    if (std::string fault = faultOfPath(*path); !fault.empty()) faults.push_back({field, std::move(fault)});
   }
 }
 
@@ -256,9 +256,6 @@ OptionFaults faultsOf(const PostgresqlStoreOptions& options) {
   checkIdentifier("schema", options.schema, faults);
   checkIdentifier("table", options.table, faults);
   checkNoDot(options.table, faults);
-  if (!isPlainText(options.livenessDirectory)) {
-    faults.push_back({"livenessDirectory", "is not UTF-8 text without NUL"});
-  }
   checkTogether(options, faults);
   return faults;
 }
