@@ -54,6 +54,19 @@ boost::system::result<std::string, FileRefusal> regularFile(const std::string& p
   return FileRefusal{"is longer than " + std::to_string(most >> 10U) + " KiB"};
 }
 
+StoreResult<std::string> passwordIn(const std::string& path) {
+  constexpr std::size_t longest = std::size_t{64} << 10U;
+  const auto refused = [&](const std::string& why) {
+    return StoreError{ErrorClass::credentials, "the password file " + path + " " + why};
+  };
+  const auto text = regularFile(path, longest);
+  if (!text) return refused(text.error().why);
+  std::string line = text->substr(0, text->find('\n'));
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (line.empty()) return refused("has no password in its first line");
+  return line;
+}
+
 FileStamp stampOf(const std::string& path) noexcept {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) return {};

@@ -11,6 +11,7 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/export.hpp>
+#include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
 
@@ -30,6 +31,9 @@ struct FileRefusal {
 [[nodiscard]] TENURE_API boost::system::result<std::string, FileRefusal> regularFile(const std::string& path,
                                                                                      std::size_t most,
                                                                                      int directory = AT_FDCWD);
+
+/// The first line of a file with a password, without its end. The error names the file and never what is in it.
+[[nodiscard]] TENURE_API StoreResult<std::string> passwordIn(const std::string& path);
 
 /// Differs after a write into the file and after another file got its name, also behind links. The time of change is
 /// part of it, because programs that copy a file can set the other one. Two writes within one tick of the kernel's

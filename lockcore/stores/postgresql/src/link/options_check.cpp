@@ -135,8 +135,8 @@ void checkConnection(const char* field, const std::string& text, OptionFaults& f
   for (const char* secret : {"password", "sslpassword"}) {
     if (settings->contains(secret)) {
       faults.push_back({field, "contains a " + std::string{secret} +
-                                   ", which others could read in logs and process lists; put it into a passfile, a service "
-                      "file or PGPASSWORD"});
+                                   ", which others could read in logs and process lists; put it into a file "
+                                   "(store.password_file or store.passfile), a service file or PGPASSWORD"});
     }
   }
   const auto wish = settings->find("target_session_attrs");
@@ -221,11 +221,23 @@ void checkTexts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
   }
   for (const auto& [field, path] : {std::pair{"host", &options.host},  // it may be the directory of a socket
                                     {"passfile", &options.passfile},
+                                    {"passwordFile", &options.passwordFile},
                                     {"sslRootCertificate", &options.sslRootCertificate},
                                     {"sslCertificate", &options.sslCertificate},
                                     {"sslKey", &options.sslKey},
                                     {"livenessDirectory", &options.livenessDirectory}}) {
     if (std::string fault = faultOfPath(*path); !fault.empty()) faults.push_back({field, std::move(fault)});
+  }
+}
+
+/// libpq would pass over the file with lines in silence.
+void checkPasswords(const PostgresqlStoreOptions& options, OptionFaults& faults) {
+  if (options.passwordFile.empty()) return;
+  const std::string both = ", and a password file is given (store.password_file); give one of them";
+  if (!options.passfile.empty()) faults.push_back({"passfile", "is given" + both});
+  for (const auto& [field, text] : {std::pair{"connection", &options.connection}, {"listen", &options.listen}}) {
+    const auto settings = settingsIn(*text);
+    if (settings && settings->contains("passfile")) faults.push_back({field, "has a passfile" + both});
   }
 }
 
@@ -253,6 +265,7 @@ OptionFaults faultsOf(const PostgresqlStoreOptions& options) {
   checkTexts(options, faults);
   checkPorts(options, faults);
   checkTls(options, faults);
+  checkPasswords(options, faults);
   checkIdentifier("schema", options.schema, faults);
   checkIdentifier("table", options.table, faults);
   checkNoDot(options.table, faults);
