@@ -15,6 +15,7 @@
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "output.hpp"
 #include "period_text.hpp"
 #include "store_help.hpp"
@@ -69,6 +70,9 @@ std::string isStore(const std::string& text) {
   if (!why.empty()) return "\"" + text + "\" is a store that this build does not have (" + why + "); it has " + allowed;
   return "\"" + text + "\" is none of " + allowed;
 }
+
+/// Shells replace `~` at the start of a word, and not in `--memory=~/tokens`.
+std::string isPath(const std::string& text) { return tenure::faultOfPath(text); }
 
 std::string isGivenText(const std::string& text) { return text.empty() ? "the text is empty" : std::string{}; }
 
@@ -163,7 +167,7 @@ class Parser {
 
   void addInit() {
     init_ = addCommand("init", initHelp());
-    init_->add_option("FILE", initArguments_.file);
+    init_->add_option("FILE", initArguments_.file)->check(isPath);
     init_->add_option("--store", initArguments_.store)->check(isStore);
     init_->add_flag("--force", initArguments_.force);
   }
@@ -253,8 +257,8 @@ class Parser {
     fenceProxy_->add_option("--listen", proxy.listen)->required()->type_name("ADDRESS:PORT");
     fenceProxy_->add_option("--upstream", proxy.upstream)->required()->type_name("URL");
     fenceProxy_->add_option("--lease", proxy.leases)->required()->type_name("NAME")->allow_extra_args(false);
-    fenceProxy_->add_option("--memory", proxy.memory)->required()->type_name("FILE");
-    CLI::Option* keys = fenceProxy_->add_option("--keys", proxy.keys);
+    fenceProxy_->add_option("--memory", proxy.memory)->required()->type_name("FILE")->check(isPath);
+    CLI::Option* keys = fenceProxy_->add_option("--keys", proxy.keys)->check(isPath);
     CLI::Option* audience = fenceProxy_->add_option("--audience", proxy.audience)->needs(keys);
     keys->needs(audience);
     fenceProxy_->add_option("--without-token", proxy.withoutToken)->check(oneOf({"refuse-writes", "refuse", "pass"}));

@@ -21,7 +21,9 @@ struct FilesOf {
   }
   StoreFiles operator()(const DynamoDbStoreOptions&) const { return ofServer({}); }
   StoreFiles operator()(const PostgresqlStoreOptions& options) const {
-    StoreFiles files = ofServer({{"store.passfile", options.passfile}, {"store.sslkey", options.sslKey}});
+    StoreFiles files = ofServer({{"store.passfile", options.passfile},
+                                 {"store.password_file", options.passwordFile},
+                                 {"store.sslkey", options.sslKey}});
     if (options.livenessDirectory.empty()) return files;
     files.directoryKey = "store.liveness_dir";
     files.directory = options.livenessDirectory;

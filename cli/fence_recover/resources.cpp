@@ -4,6 +4,8 @@
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
 
+#include "lockcore/runtime/regular_file.hpp"
+
 namespace tenure::cli {
 namespace {
 
@@ -45,6 +47,9 @@ StoreResult<RecoverableResource> openResource(const std::string& word) {
     return wrong("--resource takes KIND:WHERE, not \"" + word +
                  "\"; the kinds are sqlite:FILE, file:PATH, proxy:FILE, postgresql:SCHEMA, redis:PREFIX");
   }
+  const bool isPath = kind == "sqlite" || kind == "file" || kind == "proxy";
+  const std::string fault = isPath ? tenure::faultOfPath(where) : std::string{};
+  if (!fault.empty()) return wrong("--resource: " + fault);
   if (kind == "sqlite") return opened(word, openSqliteFenceMemory(where));
   if (kind == "file") return opened(word, openFencedFileMemory(where));
 #ifdef TENURE_HAS_HTTP_FENCE

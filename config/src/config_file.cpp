@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
@@ -24,6 +25,7 @@ ValueFault cannotOpen(int error, const std::string& cure) {
 
 boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file, const std::string& cure,
                                                              std::size_t most) {
+  if (std::string fault = faultOfPath(file.native()); !fault.empty()) return ValueFault{std::move(fault)};
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const UniqueFd fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (fd.get() < 0) return cannotOpen(errno, cure);

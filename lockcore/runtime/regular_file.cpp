@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "system_error.hpp"
 #include "unique_fd.hpp"
 
@@ -31,6 +32,14 @@ void throw_exception_from_error(const FileRefusal& refusal, const boost::source_
   throw std::runtime_error{refusal.why};
 }
 
+std::string faultOfPath(std::string_view path) {
+  if (!isPlainText(path)) return "is not UTF-8 text without NUL";
+  // It is not expanded: HOME is another one for another user, and a path of a store would be another store.
+  if (!path.starts_with('~')) return {};
+  return inQuotes(path) +
+         " starts with ~, which only a shell replaces; give the whole path (a group's file may have ${HOME})";
+}
+
 boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most, int directory) {
   const auto file = openRegular(path, directory);
   if (!file) return file.error();
@@ -43,6 +52,19 @@ boost::system::result<std::string, FileRefusal> regularFile(const std::string& p
     if (got > 0) text.append(room.data(), static_cast<std::size_t>(got));
   }
   return FileRefusal{"is longer than " + std::to_string(most >> 10U) + " KiB"};
+}
+
+StoreResult<std::string> passwordIn(const std::string& path) {
+  constexpr std::size_t longest = std::size_t{64} << 10U;
+  const auto refused = [&](const std::string& why, bool permanent = true) {
+    return StoreError{ErrorClass::credentials, "the password file " + path + " " + why, permanent};
+  };
+  const auto text = regularFile(path, longest);
+  if (!text) return refused(text.error().why, !text.error().bySystem);
+  std::string line = text->substr(0, text->find('\n'));
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (line.empty()) return refused("has no password in its first line");
+  return line;
 }
 
 FileStamp stampOf(const std::string& path) noexcept {

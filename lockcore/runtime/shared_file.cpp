@@ -14,6 +14,7 @@
 
 #include "lockcore/port/ascii_text.hpp"
 #include "network_file_system.hpp"
+#include "regular_file.hpp"
 
 namespace tenure {
 namespace {
@@ -175,6 +176,7 @@ std::string networkFault(const std::string& directory, const SharedFileRisks& ri
 }
 
 std::string sharedFileFault(const std::string& path, const SharedFileRisks& risks) {
+  if (std::string fault = faultOfPath(path); !fault.empty()) return fault;
   if (std::string fault = linkFault(path, risks); !fault.empty()) return fault;
   const auto [directory, name] = partsOf(path);
   if (std::string fault = networkFault(directory, risks); !fault.empty()) return fault;

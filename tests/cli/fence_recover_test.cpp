@@ -195,6 +195,11 @@ TEST_F(FenceRecoverTest, aFileThatIsNoFencesMemoryIsRefusedAndNothingOfItChanges
     return files;
   };
   const auto before = everything();
+  for (const std::string kind : {"sqlite:", "file:", "proxy:"}) {
+    const auto refused = recover({"--resource", kind + "~/fence.db"});
+    EXPECT_NE(refused.code, cli::exitOk);
+    EXPECT_NE(refused.errors.find("\"~/fence.db\" starts with ~"), std::string::npos) << refused.errors;
+  }
   for (const std::string kind : {"proxy:", "sqlite:"}) {
     for (const char* name : {"empty", "text", "folder", "link", "app.db", "odd?%23 .db", "half.db", "other.db",
                              "wal.db", "crashed.db", "missing"}) {

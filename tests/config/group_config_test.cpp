@@ -6,6 +6,7 @@
 #include <tenure/config/load_group.hpp>
 
 #include "config/src/config_keys.hpp"
+#include "config/src/store_types.hpp"
 
 namespace tenure {
 namespace {
@@ -219,6 +220,38 @@ std::vector<std::string> told(const OptionFaults& faults) {
   std::vector<std::string> lines;
   for (const OptionFault& fault : faults) lines.push_back(fault.field + ": " + fault.message);
   return lines;
+}
+
+/// In the file and in C++, whichever store it is; a key that will come is looked at too.
+TEST(GroupConfig, APathThatStartsWithATildeIsRefusedByEveryKeyOfAPath) {
+  std::vector<std::string> keys;
+  for (const config::StoreType& type : config::storeTypes()) {
+    for (const config::KeySpec& key : type.keys) {
+      if (key.key.allowed.find("path of") == std::string::npos && key.key.path != "store.host") continue;
+      keys.push_back(type.name + " " + key.key.path);
+      for (const char* path : {"~/x", "~bob/x", "~"}) {
+        GroupConfig config = minimal();
+        config.store = type.defaults;
+        EXPECT_FALSE(key.set(path, config));
+        const std::string wanted =
+            key.field + ": \"" + path +
+            "\" starts with ~, which only a shell replaces; give the whole path (a group's file may have ${HOME})";
+        const auto faults = told(faultsOf(config));
+        EXPECT_EQ(std::count(faults.begin(), faults.end(), wanted), 1) << keys.back() << ": " << path;
+      }
+      GroupConfig named = minimal();
+      named.store = type.defaults;
+      EXPECT_FALSE(key.set("./~x", named));
+      for (const std::string& fault : told(faultsOf(named))) EXPECT_EQ(fault.find("starts with ~"), std::string::npos);
+    }
+  }
+  EXPECT_GE(keys.size(), 17U);
+}
+
+TEST(GroupConfig, AFileWhosePathStartsWithATildeIsNotLookedForBelowTheWorkingDirectory) {
+  const auto group = loadGroupConfig("~/group.yaml");
+  ASSERT_FALSE(group);
+  EXPECT_NE(toString(group.error()).find("starts with ~, which only a shell replaces"), std::string::npos);
 }
 
 TEST(GroupConfig, JobsAreRefusedWhereNoLedgerCanBeKept) {

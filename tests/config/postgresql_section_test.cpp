@@ -42,6 +42,7 @@ TEST(PostgresqlSection, EachKeyOfTextHasItsField) {
       {"database", &Options::database},
       {"user", &Options::user},
       {"passfile", &Options::passfile},
+      {"password_file", &Options::passwordFile},
       {"service", &Options::service},
       {"sslmode", &Options::sslMode},
       {"sslrootcert", &Options::sslRootCertificate},
@@ -72,6 +73,20 @@ TEST(PostgresqlSection, EachKeyOfTextHasItsField) {
   }
 }
 
+TEST(PostgresqlSection, ASecondPlaceOfThePasswordIsRefusedByItsKey) {
+  const std::string both = ", and a password file is given (store.password_file); give one of them";
+  EXPECT_EQ(faultsIn("  password_file: ./pw\n  passfile: ./pgpass\n"),
+            "group.yaml:5:13: store.passfile: is given" + both);
+  EXPECT_EQ(faultsIn("  password_file: ./pw\n  connection: host=db1 passfile=/pgpass\n"),
+            "group.yaml:5:15: store.connection: has a passfile" + both);
+  EXPECT_EQ(faultsIn("  password_file: ./pw\n  listen: host=db1 passfile=/pgpass\n"),
+            "group.yaml:5:11: store.listen: has a passfile" + both);
+  EXPECT_EQ(
+      faultsIn("  password_file: ./pw\n  connection: postgresql://u:s3same@db1/jobs\n"),
+      "group.yaml:5:15: store.connection: contains a password, which others could read in logs and process lists; "
+      "put it into a file (store.password_file or store.passfile), a service file or PGPASSWORD");
+}
+
 TEST(PostgresqlSection, NothingIsRequired) { EXPECT_EQ(optionsOf(""), Options{}); }
 
 TEST(PostgresqlSection, EachCommitModeHasPostgresqlsName) {
@@ -95,6 +110,8 @@ TEST(PostgresqlSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   const std::string file = (directory.path() / "group.yaml").string();
   test::writeFile(file, fileWith("  passfile: ./pgpass\n  sslrootcert: ca/../db.pem\n  sslcert: /etc/c.crt\n"
                                  "  sslkey: c.key\n  liveness_dir: run\n"));
+  const std::string other = (directory.path() / "other.yaml").string();
+  test::writeFile(other, fileWith("  password_file: secrets/pw\n"));
   const auto config = loadGroupConfig(file);
   ASSERT_TRUE(config) << toString(config.error());
   const auto& options = std::get<Options>(config->store);
@@ -105,6 +122,7 @@ TEST(PostgresqlSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   EXPECT_EQ(options.sslKey, base + "/c.key");
   EXPECT_EQ(options.livenessDirectory, base + "/run");
   EXPECT_EQ(options.host, "");
+  EXPECT_EQ(std::get<Options>(loadGroupConfig(other).value().store).passwordFile, base + "/secrets/pw");
 }
 
 TEST(PostgresqlSection, VariablesAreExpanded) {
@@ -134,7 +152,7 @@ TEST(PostgresqlSection, EffectiveYamlLoadsAsTheSameConfig) {
   all.commit = PostgresqlCommit::remoteApply;
   all.listen = "host=db1";
   all.livenessDirectory = "/run/tenure";
-  for (const Options& options : {Options{}, all}) {
+  for (const Options& options : {Options{}, all, Options{.passwordFile = "/run/secrets/db"}}) {
     config.store = options;
     const std::string text = effectiveYaml(config);
     const auto again = loadGroupConfigFromText(text, "dump", {});

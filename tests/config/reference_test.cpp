@@ -215,6 +215,7 @@ TEST(Reference, FaultsOfTheOptionsHaveKeys) {
   PostgresqlStoreOptions database{.connection = "password=x", .host = noText, .port = "0", .database = noText};
   database.user = noText;
   database.passfile = noText;
+  database.passwordFile = noText;
   database.service = noText;
   database.sslMode = "x";
   database.sslRootCertificate = noText;
@@ -224,11 +225,11 @@ TEST(Reference, FaultsOfTheOptionsHaveKeys) {
   database.listen = "password=x";
   database.livenessDirectory = noText;
   far.store = database;
-  EXPECT_EQ(
-      keysAtFault(far),
-      (std::set<std::string>{"store.connection", "store.host", "store.port", "store.database", "store.user",
-                             "store.passfile", "store.service", "store.sslmode", "store.sslrootcert", "store.sslcert",
-                             "store.sslkey", "store.schema", "store.table", "store.listen", "store.liveness_dir"}));
+  EXPECT_EQ(keysAtFault(far),
+            (std::set<std::string>{"store.connection", "store.host", "store.port", "store.database", "store.user",
+                                   "store.passfile", "store.password_file", "store.service", "store.sslmode",
+                                   "store.sslrootcert", "store.sslcert", "store.sslkey", "store.schema", "store.table",
+                                   "store.listen", "store.liveness_dir"}));
 }
 
 TEST(Handbook, HasTheTableOfTheCode) {

@@ -1,10 +1,14 @@
-"""The programs of tests/interop that are not ours: AWS's Java lock client, and boto3 in a virtual environment."""
+"""The programs of tests/interop that are not ours: AWS's Java lock client, boto3 and prometheus_client in a virtual
+environment, and Prometheus's Go library."""
 
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import fetching
+import go_tools
+
+NoGo = go_tools.NoGo
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -32,3 +36,17 @@ def python():
     requirements = HERE / "requirements.txt"
     fetching.cached(home, [requirements], lambda fresh: fetching.make_python(fresh, requirements))
     return str(home / "bin" / "python")
+
+
+def expfmt():
+    """The program of expfmt/main.go, which needs Go."""
+    home = fetching.CACHE / "interop-expfmt"
+    source = HERE / "expfmt"
+
+    def build(fresh):
+        go = go_tools.go_program("what is in tests/interop/expfmt")
+        fetching.run(["nice", "-n", "10", go, "build", "-trimpath", "-o", fresh / "expfmt", "."],
+                     ("Building the program of tests/interop/expfmt", go_tools.CURE), cwd=source, env=go_tools.environment())
+
+    fetching.cached(home, [source / "go.sum", source / "go.mod", source / "main.go"], build)
+    return str(home / "expfmt")

@@ -1,6 +1,10 @@
 // What is answered to which request, on a stage with a manual clock and without a socket.
 #include "election/ops/src/answers.hpp"
 
+#include <fstream>
+#include <sstream>
+
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 
 #include <tenure/election/leader_elector.hpp>
@@ -142,11 +146,37 @@ TEST_F(Answers, OtherPathsAndMethods) {
   EXPECT_EQ(status("/leader/"), 404);
   EXPECT_EQ(answerTo(Method::other, "/leader", electors_).status, 405);
   EXPECT_TRUE(answerTo(Method::other, "/leader", electors_).tellsMethods);
-  EXPECT_EQ(get("/metrics").type, ops::openMetricsType);
   EXPECT_NE(get("/metrics").body.find("tenure_leader{group=\"stage\"} 1\n"), std::string::npos);
   EXPECT_NE(get("/status").body.find(R"("state":"leading")"), std::string::npos) << get("/status").body;
   EXPECT_NE(get("/history").body.find(R"("event":"elected")"), std::string::npos);
   EXPECT_NE(get("/").body.find("<html"), std::string::npos);
+}
+
+/// Headers of scrapers and odd ones. "expfmt" is the answer of Prometheus's own library, which
+/// tests/interop/prometheus_reads_metrics.py asks again; "tenure" is there where ours is another, and "why".
+TEST_F(Answers, MetricsAreInTheTextThatTheAcceptHeaderPrefers) {
+  const Candidate a = started("a");
+  std::stringstream in;
+  in << std::ifstream{TENURE_SOURCE "/tests/ops/accept_headers.json"}.rdbuf();
+  const boost::json::value table = boost::json::parse(in.str());
+  ASSERT_GE(table.as_array().size(), 40U);
+  for (const auto& row : table.as_array()) {
+    const std::string accept{row.at("accept").as_string()};
+    const boost::json::value* own = row.as_object().if_contains("tenure");
+    const Answer answer = answerTo(Method::get, "/metrics", electors_, accept);
+    EXPECT_EQ(answer.status, 200) << accept;
+    EXPECT_EQ(answer.type, std::string_view{own != nullptr ? own->as_string() : row.at("expfmt").as_string()})
+        << accept;
+    EXPECT_EQ(answer.body.ends_with("# EOF\n"), answer.type.starts_with("application/openmetrics-text")) << accept;
+    EXPECT_NE(answer.body.find("tenure_leader{group=\"stage\"} 1\n"), std::string::npos) << accept;
+  }
+}
+
+TEST_F(Answers, OnlyMetricsHaveSeveralTexts) {
+  const Candidate a = started("a");
+  for (const char* path : {"/leader", "/status", "/history", "/livez", "/readyz", "/", "/nothing"}) {
+    EXPECT_EQ(answerTo(Method::get, path, electors_, std::string{ops::openMetricsType}).type, get(path).type) << path;
+  }
 }
 
 TEST_F(Answers, HeadAndOptionsHaveTheStatusOfGet) {

@@ -73,7 +73,7 @@ TEST(HttpListener, AnswersLoadBalancersByGetHeadAndOptions) {
   EXPECT_EQ(ask(leading.address(), "/readyz").status, 200);
   EXPECT_EQ(ask(leading.address(), "/livez").status, 200);
   EXPECT_EQ(ask(leading.address(), "/x").status, 404);
-  EXPECT_TRUE(ask(leading.address(), "/metrics").body.ends_with("# EOF\n"));
+  EXPECT_NE(ask(leading.address(), "/metrics").body.find("tenure_leader{"), std::string::npos);
   HttpPeer haproxy{leading.address()};
   haproxy.send("OPTIONS /leader HTTP/1.0\r\n\r\n");
   ASSERT_EQ(haproxy.reply(false).value().status, 200);
@@ -90,6 +90,24 @@ TEST(HttpListener, LeaderThatStopsIsNoLeaderAtTheNextRequest) {
   EXPECT_EQ(peer.reply().value().status, 503);
   peer.send("GET /leader?standbyok HTTP/1.1\r\n\r\n");
   EXPECT_EQ(peer.reply().value().status, 503);
+}
+
+TEST(HttpListener, SeveralAcceptHeadersAreOneList) {
+  const Leading leading;
+  HttpPeer peer{leading.address()};
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\n";
+  const std::string plain = "Accept: text/plain;version=0.0.4;q=0.5\r\n";
+  const std::string open = "accept: application/openmetrics-text;version=1.0.0\r\n";
+  for (const std::string& headers : {plain + open, open + plain}) {
+    ASSERT_TRUE(peer.send(request + headers + "\r\n"));
+    const auto reply = peer.reply();
+    ASSERT_TRUE(reply.has_value());
+    EXPECT_NE(reply->head.find("\r\nContent-Type: application/openmetrics-text; version=1.0.0"), std::string::npos);
+  }
+  ASSERT_TRUE(peer.send(request + "\r\n"));
+  const auto reply = peer.reply();
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_NE(reply->head.find("\r\nContent-Type: text/plain; version=0.0.4"), std::string::npos) << reply->head;
 }
 
 TEST(HttpListener, PipelinedRequestsAreAnsweredInOrder) {

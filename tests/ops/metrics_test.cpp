@@ -136,6 +136,69 @@ TEST(Metrics, FamiliesOfSourcesAreWholeToo) {
   EXPECT_EQ(lines.back(), "# EOF");
 }
 
+std::string plainText(const std::vector<Snapshot>& electors, std::vector<ops::MetricFamily> others = {}) {
+  return ops::metricsText(ops::plainMetricsType, electors, std::move(others));
+}
+
+TEST(PlainMetrics, HaveNoTypesAndCommentsOfOpenMetrics) {
+  const std::string text = plainText({leading()});
+  for (const char* word : {"# UNIT", "# EOF", "stateset", " info\n", " unknown\n"}) {
+    EXPECT_EQ(text.find(word), std::string::npos) << word << "\n" << text;
+  }
+  for (const char* line : {
+           "# TYPE tenure_candidate_state gauge",
+           R"(tenure_candidate_state{group="billing",tenure_candidate_state="leading"} 1)",
+           "# TYPE tenure_build_info gauge",
+           "# TYPE tenure_terms_total counter",
+           R"(tenure_terms_total{group="billing"} 3)",
+           "# TYPE tenure_renewal_duration_seconds histogram",
+           R"(tenure_renewal_duration_seconds_bucket{group="billing",le="+Inf"} 20)",
+           "# TYPE tenure_log_lines_dropped_total counter",
+       }) {
+    EXPECT_TRUE(has(text, line)) << line << "\n" << text;
+  }
+}
+
+TEST(PlainMetrics, HaveTheSamplesOfOpenMetrics) {
+  const auto samplesOf = [](const std::string& text) {
+    auto lines = linesOf(text);
+    lines.erase(std::remove_if(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with('#'); }),
+                lines.end());
+    return lines;
+  };
+  EXPECT_EQ(samplesOf(plainText({leading()})), samplesOf(ops::openMetricsText({leading()})));
+}
+
+/// What sources of the user's may have, and this format has not.
+TEST(PlainMetrics, SamplesOfOtherTypesAreFamiliesThere) {
+  const auto family = [](const char* type, std::vector<ops::MetricSample> samples) {
+    return ops::MetricFamily{{"shop", type, "", "", "A \"quoted\" \\ help\nof two lines.", false}, std::move(samples)};
+  };
+  const auto typesOf = [&](const ops::MetricFamily& given) {
+    std::vector<std::string> out;
+    for (const std::string& line : linesOf(plainText({}, {given}))) {
+      if (line.starts_with("# TYPE shop")) out.push_back(line.substr(7));
+      if (line.starts_with("shop")) out.push_back(line);
+    }
+    return out;
+  };
+  using Lines = std::vector<std::string>;
+  const ops::MetricSample created{"_created", {}, 5};
+  EXPECT_EQ(typesOf(family("counter", {{"_total", {{"a", "1"}}, 1}, created, {"_total", {{"a", "2"}}, 2}})),
+            (Lines{"shop_total counter", R"(shop_total{a="1"} 1)", R"(shop_total{a="2"} 2)", "shop_created gauge",
+                   "shop_created 5"}));
+  EXPECT_EQ(typesOf(family("summary", {{"", {{"quantile", "0.5"}}, 1}, {"_count", {}, 2}, {"_sum", {}, 3}, created})),
+            (Lines{"shop summary", R"(shop{quantile="0.5"} 1)", "shop_count 2", "shop_sum 3", "shop_created gauge",
+                   "shop_created 5"}));
+  EXPECT_EQ(typesOf(family("gaugehistogram", {{"_bucket", {{"le", "+Inf"}}, 2}, {"_gcount", {}, 2}, {"_gsum", {}, 3}})),
+            (Lines{"shop histogram", R"(shop_bucket{le="+Inf"} 2)", "shop_gcount gauge", "shop_gcount 2",
+                   "shop_gsum gauge", "shop_gsum 3"}));
+  EXPECT_EQ(typesOf(family("unknown", {{"", {}, 1}})), (Lines{"shop untyped", "shop 1"}));
+  EXPECT_EQ(typesOf(family("info", {{"_info", {{"v", "1"}}, 1}})), (Lines{"shop_info gauge", R"(shop_info{v="1"} 1)"}));
+  EXPECT_TRUE(has(plainText({}, {family("gauge", {})}), R"(# HELP shop A "quoted" \\ help\nof two lines.)"))
+      << "quotes in a help are escaped in OpenMetrics only";
+}
+
 TEST(Metrics, NamesFollowTheRulesOfOpenMetrics) {
   for (const ops::Metric& metric : ops::metrics()) {
     EXPECT_TRUE(metric.name.starts_with("tenure_")) << metric.name;

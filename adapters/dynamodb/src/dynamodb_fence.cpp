@@ -1,4 +1,5 @@
 #include <future>
+#include <stdexcept>
 #include <utility>
 
 #include <boost/json/serialize.hpp>
@@ -9,6 +10,7 @@
 #include "fence_requests.hpp"
 #include "lockcore/aws/make_json_client.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure {
 
@@ -41,6 +43,9 @@ class DynamoDbFence::Impl {
 };
 
 DynamoDbFence::DynamoDbFence(DynamoDbFenceOptions options, Logger logger) {
+  if (const std::string fault = faultOfPath(options.caFile); !fault.empty()) {
+    throw std::invalid_argument{"DynamoDbFenceOptions: caFile " + fault};
+  }
   aws::JsonClientOptions client;
   client.region = options.region;
   client.endpoint = options.endpoint;

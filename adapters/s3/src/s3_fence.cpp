@@ -5,6 +5,7 @@
 
 #include "lockcore/aws/object_client.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "object_store.hpp"
 #include "object_write.hpp"
 
@@ -33,6 +34,9 @@ class S3Fence::Impl {
   Impl(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client)
       : store_{std::move(options), std::move(client)} {
     if (store_.options().bucket.empty()) throw std::invalid_argument{"S3FenceOptions: bucket is empty"};
+    if (const std::string fault = faultOfPath(store_.options().caFile); !fault.empty()) {
+      throw std::invalid_argument{"S3FenceOptions: caFile " + fault};
+    }
   }
   [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
 

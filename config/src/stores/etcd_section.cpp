@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "config/src/store_section.hpp"
-#include "lockcore/stores/etcd/src/link/password_file.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 
 #ifdef TENURE_HAS_STORE_ETCD
 namespace tenure::config {
@@ -101,7 +101,7 @@ StoreType storeType<EtcdStoreOptions>() {
   section.pathsBy(resolveFiles);
   section.filesBy([](const EtcdStoreOptions& options) -> StoreStatus {
     if (options.user.empty()) return {};
-    const auto password = etcd_store::passwordIn(options.passwordFile);
+    const auto password = passwordIn(options.passwordFile);
     return password ? StoreStatus{} : StoreStatus{password.error()};
   });
   return section.madeBy(

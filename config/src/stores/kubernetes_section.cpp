@@ -22,6 +22,9 @@ namespace tenure {
 OptionFaults faultsOf(const KubernetesConfig& config) {
   const KubernetesStoreOptions& options = config;
   OptionFaults faults = faultsOf(options);
+  if (std::string fault = faultOfPath(config.kubeconfig); !fault.empty()) {
+    faults.push_back({"kubeconfig", std::move(fault)});
+  }
   if (config.kubeconfig.empty()) {
     if (!config.context.empty()) faults.push_back({"context", "is given, and no kubeconfig that has it"});
     return faults;

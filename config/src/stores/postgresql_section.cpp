@@ -11,7 +11,7 @@ namespace {
 using PostgresqlSection = StoreSection<PostgresqlStoreOptions>;
 
 constexpr const char* passwordRule =
-    "A password may not stand here: it comes from store.passfile, a service file or PGPASSWORD.";
+    "A password may not stand here: it comes from store.password_file, store.passfile, a service file or PGPASSWORD.";
 constexpr const char* pathRule = "A relative path starts at the directory of this file.";
 
 void addServerKeys(PostgresqlSection& section) {
@@ -54,6 +54,14 @@ void addServerKeys(PostgresqlSection& section) {
                             "it unless only its owner may read it. "} +
                 pathRule},
       "the path of a file", &PostgresqlStoreOptions::passfile, "as libpq finds it");
+  section.textKey({.path = "store.password_file",
+                   .fallback = "none",
+                   .example = "./db-password",
+                   .about = std::string{"A file whose first line is the password, and which may have any mode, as "
+                                        "secrets that are mounted do. It is read anew for each connection, and wins "
+                                        "over service file and PGPASSWORD. "} +
+                            pathRule},
+                  "the path of a file", &PostgresqlStoreOptions::passwordFile, "none");
   section.textKey(
       {.path = "store.service",
        .fallback = "PGSERVICE or none",
@@ -163,6 +171,7 @@ void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& di
     if (!path.empty()) path = (directory / path).lexically_normal().string();
   };
   resolve(options.passfile);
+  resolve(options.passwordFile);
   if (options.sslRootCertificate != "system") resolve(options.sslRootCertificate);
   resolve(options.sslCertificate);
   resolve(options.sslKey);
@@ -171,12 +180,12 @@ void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& di
 
 constexpr const char* starter =
     R"(# Where the lease is kept: a table in PostgreSQL, for any number of processes on any number of machines.
-# The connection string is libpq's. It has no password: that is in a passfile (~/.pgpass), a service file or PGPASSWORD.
+# The connection string is libpq's. It has no password: that is in a file, a passfile (~/.pgpass), a service file or PGPASSWORD.
 # tenure check --connect creates the table, or prints the SQL for somebody who may.
 store:
   type: postgresql
   connection: postgresql://scheduler@db1.example.org/jobs
-  # passfile: ./pgpass            # a relative path starts at the directory of this file
+  # password_file: ./db-password  # a relative path starts at the directory of this file
   # sslrootcert: ./db-ca.pem      # if the server's certificate is signed by an authority of your own
   # table: tenure_lease           # and schema: public
   # synchronous_commit: on        # what is awaited of standbys: docs/postgresql/replication.md

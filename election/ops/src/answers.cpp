@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <tenure/ops/metrics.hpp>
+#include "metric_table.hpp"
 
 namespace tenure::ops {
 namespace {
@@ -141,7 +141,7 @@ bool mayAsk(std::string_view host, const ListenAddress& listener, const std::str
          std::any_of(hosts.begin(), hosts.end(), [&](const std::string& one) { return name == nameInHost(one); });
 }
 
-Answer answerTo(Method method, std::string_view target, WatchedElectors& electors) {
+Answer answerTo(Method method, std::string_view target, WatchedElectors& electors, const std::string& accept) {
   target = withoutAuthority(target);
   if (method == Method::other) {
     Answer out = refusal(405);
@@ -164,7 +164,8 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   } else if (path == "/history") {
     out = {200, jsonType, historyJson(electors.history())};
   } else if (path == "/metrics") {
-    out = {200, openMetricsType, openMetricsText(electors.snapshots(), electors.families())};
+    const std::string_view type = metricsTypeFor(accept);
+    out = {200, type, metricsText(type, electors.snapshots(), electors.families())};
   } else if (path == "/") {
     out = {200, pageType, std::string{pageText()}};
   } else {

@@ -19,8 +19,10 @@ struct Answer {
   bool tellsMethods{false};  ///< with the header Allow
 };
 
-/// For a target such as `/leader?standbyok`. What depends on the clock is read in this call.
-[[nodiscard]] Answer answerTo(Method method, std::string_view target, WatchedElectors& electors);
+/// For a target such as `/leader?standbyok`. What depends on the clock is read in this call. `accept`: the header of
+/// that name, of which /metrics knows its types; all others have one each.
+[[nodiscard]] Answer answerTo(Method method, std::string_view target, WatchedElectors& electors,
+                              const std::string& accept = {});
 
 /// Whether a request with this header Host may be answered; `connectedTo` is the numeric address to which its client
 /// connected. A page of any site can reach a listener of this machine under a name of its own, and read the answers

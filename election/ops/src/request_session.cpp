@@ -19,6 +19,17 @@ Method methodOf(http::verb verb) noexcept {
   }
 }
 
+/// Several headers of the name are one list (RFC 9110, 5.3).
+std::string acceptOf(const http::fields& header) {
+  std::string out;
+  const auto [from, to] = header.equal_range(http::field::accept);
+  for (auto at = from; at != to; ++at) {
+    if (!out.empty()) out += ',';
+    out.append(at->value().data(), at->value().size());
+  }
+  return out;
+}
+
 /// The status for a request that could not be read; 0: there is nobody to tell.
 int statusOf(const error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
@@ -106,7 +117,8 @@ Task<bool> RequestSession::serveOne() {
   const Method method = methodOf(request.method());
   const std::string_view target{request.target().data(), request.target().size()};
   const bool keepAlive = request.keep_alive();
-  const bool sent = co_await send(messageOf(answerTo(method, target, electors_), method, request.version(), keepAlive));
+  const Answer answer = answerTo(method, target, electors_, acceptOf(request));
+  const bool sent = co_await send(messageOf(answer, method, request.version(), keepAlive));
   co_return sent&& keepAlive;
 }
 

@@ -195,8 +195,13 @@ TEST(DoctorStoreFiles, AreThoseThatTheSectionNames) {
             (StoreFiles{.directoryKey = "store.path", .directory = "/var/lib/x"}));
   EXPECT_EQ(filesOf(SqliteStoreOptions{.path = "leases.db"}).directory, ".");
   EXPECT_EQ(filesOf(MemoryStoreOptions{}), StoreFiles{});
-  EXPECT_EQ(filesOf(PostgresqlStoreOptions{.passfile = "/p", .sslKey = "/k", .livenessDirectory = "/l"}),
-            (StoreFiles{{{"store.passfile", "/p"}, {"store.sslkey", "/k"}}, "store.liveness_dir", "/l", true, true}));
+  EXPECT_EQ(filesOf(PostgresqlStoreOptions{
+                .passfile = "/p", .passwordFile = "/w", .sslKey = "/k", .livenessDirectory = "/l"}),
+            (StoreFiles{{{"store.passfile", "/p"}, {"store.password_file", "/w"}, {"store.sslkey", "/k"}},
+                        "store.liveness_dir",
+                        "/l",
+                        true,
+                        true}));
   EXPECT_EQ(filesOf(EtcdStoreOptions{.passwordFile = "/p"}).secrets,
             (std::vector<NamedPath>{{"store.password_file", "/p"}}));
   KubernetesConfig kubernetes;

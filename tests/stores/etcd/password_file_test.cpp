@@ -1,11 +1,10 @@
 // The file with the user's password: what is taken from it, and which files are refused.
-#include "lockcore/stores/etcd/src/link/password_file.hpp"
-
 #include <fstream>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
+#include "lockcore/runtime/regular_file.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::etcd_store {

@@ -1,8 +1,11 @@
 // How options become settings of libpq, and which options are refused.
 #include "lockcore/stores/postgresql/src/link/connection_settings.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -181,6 +184,198 @@ TEST(PostgresqlOptions, AStringThatLibpqRefusesNamesTheParameterAndNeverASecret)
     EXPECT_NE(faults[0].message.find(c.says), std::string::npos) << c.text << ": " << faults[0].message;
     EXPECT_EQ(faults[0].message.find("s3same"), std::string::npos) << faults[0].message;
   }
+}
+
+/// What libpq would connect to with this string; nothing if it refuses it.
+std::optional<Settings> libpqReads(const std::string& text) {
+  // What is neither a URL nor keywords would be the name of a database below.
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed{PQconninfoParse(text.c_str(), nullptr),
+                                                                            PQconninfoFree};
+  if (!parsed) return std::nullopt;
+  // The wish is refused last of all, before anybody is asked; the password keeps libpq from a passfile.
+  const char* const names[] = {"dbname", "target_session_attrs", "password", nullptr};
+  const char* const values[] = {text.c_str(), "a test looks", "none", nullptr};
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection{PQconnectStartParams(names, values, 1), PQfinish};
+  if (std::string{PQerrorMessage(connection.get())}.find("a test looks") == std::string::npos) return std::nullopt;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> all{PQconninfo(connection.get()), PQconninfoFree};
+  Settings out;
+  for (const PQconninfoOption* one = all.get(); one->keyword != nullptr; ++one) {
+    if (one->val != nullptr && *one->val != '\0') out[one->keyword] = one->val;
+  }
+  return out;
+}
+
+/// `host:port` of each, as libpq pairs them.
+std::string placesIn(const Settings& found) {
+  const auto list = [&](const char* name) {
+    std::vector<std::string> out;
+    std::stringstream in{found.contains(name) ? found.at(name) + ",end" : "end"};
+    for (std::string one; std::getline(in, one, ',');) out.push_back(one);
+    out.pop_back();
+    return out;
+  };
+  const auto hosts = list("host"), addresses = list("hostaddr"), ports = list("port");
+  std::string out;
+  for (std::size_t i = 0; i < std::max<std::size_t>({hosts.size(), addresses.size(), 1}); ++i) {
+    out += (i < hosts.size() ? hosts[i] : "") + "|" + (i < addresses.size() ? addresses[i] : "") + "|";
+    out += (ports.empty() ? "" : ports.size() == 1 ? ports[0] : ports[i]) + " ";
+  }
+  return out;
+}
+
+/// The same values, but for what the store sets in each connection.
+void expectReadAsByLibpq(const std::string& text, const Settings& wanted, const Destination& found) {
+  std::string places;
+  for (const Host& host : found.hosts) places += host.name + "|" + host.address + "|" + host.port + " ";
+  EXPECT_EQ(places, placesIn(wanted)) << text;
+  EXPECT_EQ(found.database, wanted.contains("dbname") ? wanted.at("dbname") : "") << text;
+  for (const char* name : {"user", "passfile", "options", "application_name", "connect_timeout", "sslcert", "sslkey",
+                           "channel_binding", "krbsrvname", "requirepeer", "ssl_min_protocol_version", "sslcrl"}) {
+    const std::string said = valueOf(found.settings, name);
+    EXPECT_TRUE(said == "-" || said == valueOf(wanted, name)) << text << ": " << name << " " << said;
+  }
+  if (valueOf(wanted, "sslmode") != "prefer") {
+    const std::string mode = valueOf(found.settings, "sslmode");
+    EXPECT_TRUE(mode == valueOf(wanted, "sslmode") || mode == "-") << text << ": " << mode;
+  }
+}
+
+/// libpq itself is the judge: what it refuses is refused, and what is not refused with a reason means the same.
+TEST(PostgresqlSettings, ConnectionStringsMeanWhatTheyMeanToLibpq) {
+  struct Row {
+    const char* text;
+    const char* refused = "";  ///< by tenure alone, and why
+  };
+  const Row rows[] = {
+      {"postgresql://"},
+      {"postgres://"},
+      {"postgresql://h"},
+      {"postgresql://h/"},
+      {"postgresql:///j"},
+      {"postgresql://u@h/j"},
+      {"postgresql://u@/j"},
+      {"postgresql://h:6000/j"},
+      {"postgresql://:6000/j"},
+      {"postgresql://h1,h2,h3/j"},
+      {"postgresql://h1:1,h2,h3:3/j"},
+      {"postgresql://u%40corp@h/my%20jobs"},
+      {"postgresql://[::1]:6000/j"},
+      {"postgresql://[fe80::1%25eth0]/j"},
+      {"postgresql://[::1/j"},
+      {"postgresql://%2Frun%2Fpg:6000/j"},
+      {"postgresql:///j?host=/run/pg&port=6000"},
+      {"postgresql://h/j?host=h2"},
+      {"postgresql://h/j?hostaddr=10.0.0.1"},
+      {"postgresql://h/j?ssl=true"},
+      {"postgresql://h/j?ssl=false"},
+      {"postgresql://h/j?sslmode=require&channel_binding=prefer"},
+      {"postgresql://h/j?application_name=a%20b&connect_timeout=7"},
+      {"postgresql://h/j?options=-c%20work_mem%3D1MB%20--cluster%3Dx"},
+      {"postgresql://h/j?sslmode=no-verify"},
+      {"postgresql://h/j?connect_timeout=soon"},
+      {"postgresql://h/j?pgbouncer=true"},
+      {"postgresql://h/j?sslmode"},
+      {"postgresql://h/j?a=b?c=d"},
+      {"postgresql://h/j?"},
+      {"postgresql://h/j?&"},
+      {"postgresql://u%zz@h/j"},
+      {"postgresql://u%00@h/j"},
+      {"postgresql://h:word/j", "has a port that is no number"},
+      {"postgresql://h:0/j", "has a port that is no number"},
+      {"postgresql://h:70000/j", "has a port that is no number"},
+      {"postgresql://u:secret@h/j", "contains a password"},
+      {"postgresql://h/j?password=secret", "contains a password"},
+      {"postgresql://h/j?target_session_attrs=any", "leases need a primary"},
+      {"postgresql://h/j?target_session_attrs=read-write"},
+      {"PostgreSQL://h/j"},
+      {"postgresql+psycopg2://h/j"},
+      {"jdbc:postgresql://h/j"},
+      {"host=h port=6000 dbname=j user=u"},
+      {"host = h port = 6000"},
+      {"host=h\tport=6000\ndbname=j"},
+      {"host='h' dbname='my jobs' user='o\\'neil'"},
+      {"dbname=my\\ jobs host=h"},
+      {"host=h dbname=''"},
+      {"host= dbname=j"},
+      {"host=h1,h2 port=1,2"},
+      {"host=h1,h2 port=1,2,3"},
+      {"host=h1,h2 hostaddr=10.0.0.1"},
+      {"hostaddr=10.0.0.1,10.0.0.2 port=6000"},
+      {"host=h host=h2"},
+      {"host=@abstract dbname=j"},
+      {"host=/run/pg,10.0.0.1 port=,6000"},
+      {"host=h dbname"},
+      {"host=h 'dbname'=j"},
+      {"host='h"},
+      {"host=h pool=3"},
+      {"HOST=h"},
+      {"host=h requirepeer=postgres krbsrvname=p ssl_min_protocol_version=TLSv1.3 sslcrl=/crl"},
+      {"host=h passfile=/p sslcert=/c sslkey=/k"},
+      {"host=h ssl_min_protocol_version=TLSv9"},
+      {"host=h dbname=postgresql://other/k", "has a URL as its dbname"},
+      {"host=h dbname=a=b"},
+      {"host=h user=u=v"},
+      {"host=h replication=database", "asks for replication"},
+      {"jobs=1"},
+      {"=h"},
+      {" host=h "},
+  };
+  for (const Row& row : rows) {
+    const auto judged = libpqReads(row.text);
+    const OptionFaults faults = faultsOf({.connection = row.text});
+    if (*row.refused != '\0') {
+      ASSERT_EQ(faults.size(), 1U) << row.text;
+      EXPECT_NE(faults[0].message.find(row.refused), std::string::npos) << row.text << ": " << faults[0].message;
+      continue;
+    }
+    EXPECT_EQ(faults.empty(), judged.has_value()) << row.text << (faults.empty() ? "" : ": " + faults[0].message);
+    if (!faults.empty() || !judged) continue;
+    expectReadAsByLibpq(row.text, *judged, destinationOf(jobSettings({.connection = row.text})));
+  }
+}
+
+TEST(PostgresqlSettings, ServiceFilesMeanWhatTheyMeanToLibpq) {
+  const TempDir directory;
+  const Variable services{"PGSERVICEFILE", directory.file("services")};
+  std::size_t accepted = 0;
+  for (const char* text : {
+           "[jobs]\nhost=h\nport=6000\ndbname=j\nuser=u\n",
+           "[jobs]\nhost=h",
+           "[jobs]\r\nhost=h\r\nport=6000\r\n",
+           "# note\n\n[other]\nhost=x\n[jobs]\n# note\nhost=h\n",
+           "[jobs]\nhost=h\n[jobs]\nhost=second\n",
+           "[jobs]\nhost=h\nhost=h2\n",
+           "[jobs]\nhost = h\n",
+           "[jobs]\n  host=h\n",
+           "[jobs]\nhost=h  \n",
+           "[jobs]\nhost=h # note\n",
+           "[jobs]\nhost='h'\n",
+           "[jobs]\nhost=h1,h2\nport=1,2\n",
+           "[jobs]\nhost=h1,h2\nport=1,2,3\n",
+           "[jobs]\nhost=h\npool=3\n",
+           "[jobs]\nhost=h\nservice=other\n",
+           "[jobs]\nhost\n",
+           "[jobs]\nhost=\nport=6000\n",
+           "[ jobs ]\nhost=h\n",
+           "[Jobs]\nhost=h\n",
+           "[jobs]x\nhost=h\n",
+           " [jobs]\nhost=h\n",
+           "[jobs]\nsslmode=verify-ca\nhost=h\napplication_name=a b\n",
+           "[jobs]\noptions=-c work_mem=1MB\nhost=h\n",
+           "[jobs]\nhost=postgresql://u@h/j\n",
+           "[jobs]\n",
+           "",
+           "\xEF\xBB\xBF[jobs]\nhost=h\n",
+       }) {
+    std::ofstream{directory.file("services")} << text;
+    const auto judged = libpqReads("service=jobs");
+    const Destination found = destinationOf(jobSettings({.service = "jobs"}));
+    EXPECT_EQ(found.fault.empty(), judged.has_value()) << text << ": " << found.fault;
+    if (!found.fault.empty() || !judged) continue;
+    ++accepted;
+    expectReadAsByLibpq(text, *judged, found);
+  }
+  EXPECT_GE(accepted, 15U);
 }
 
 TEST(PostgresqlSettings, AServiceSaysWhereToGo) {

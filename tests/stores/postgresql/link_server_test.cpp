@@ -1,7 +1,9 @@
 // The link to servers whose settings a test changes: passwords, standbys that are missing, several hosts, restarts.
 #include <arpa/inet.h>
+#include <array>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <sys/socket.h>
@@ -47,6 +49,40 @@ class SilentServer {
  private:
   int fd_;
   sockaddr_in at_{};
+};
+
+/// Agrees to TLS, and says nothing after that.
+class TlsOffer {
+ public:
+  TlsOffer() : fd_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+    at_.sin_family = AF_INET;
+    at_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at_;
+    const bool ready = bind(fd_, reinterpret_cast<sockaddr*>(&at_), size) == 0 && listen(fd_, 16) == 0 &&
+                       getsockname(fd_, reinterpret_cast<sockaddr*>(&at_), &size) == 0;
+    if (!ready) throw std::runtime_error{"no server"};
+    thread_ = std::thread{[this] {
+      for (int peer = accept(fd_, nullptr, nullptr); peer >= 0; peer = accept(fd_, nullptr, nullptr)) {
+        std::array<char, 8> request{};
+        if (read(peer, request.data(), request.size()) == 8) (void)!write(peer, "S", 1);
+        (void)!read(peer, request.data(), request.size());
+        close(peer);
+      }
+    }};
+  }
+  ~TlsOffer() {
+    shutdown(fd_, SHUT_RDWR);
+    thread_.join();
+    close(fd_);
+  }
+  TlsOffer(const TlsOffer&) = delete;
+  TlsOffer& operator=(const TlsOffer&) = delete;
+  [[nodiscard]] std::string port() const { return std::to_string(ntohs(at_.sin_port)); }
+
+ private:
+  int fd_;
+  sockaddr_in at_{};
+  std::thread thread_{};
 };
 
 net::LookupResult loopback(const std::string& host) {
@@ -113,6 +149,55 @@ TEST(PostgresqlServer, APassfileThatLibpqIgnoresIsToldWithTheRefusal) {
 
   chmod(options.passfile.c_str(), 0600);
   EXPECT_EQ(link.value(one), "1");
+}
+
+/// A mounted secret belongs to root and its group may read it; a passfile of that mode counts for nothing.
+TEST(PostgresqlServer, APasswordFileOfAnyModeIsReadForEachConnection) {
+  const OwnServer server{"host all guarded 127.0.0.1/32 scram-sha-256"};
+  Sql{server.connection()}.exec("CREATE ROLE guarded LOGIN PASSWORD 'right: one'");
+  const TempDir directory;
+  setenv("PGPASSWORD", "right: one", 1);  // the file wins, even if it is not there
+  PostgresqlStoreOptions options = byTcp(server);
+  options.user = "guarded";
+  options.passwordFile = directory.file("password");
+  TestLink link{options};
+  const StatementId one = link.add("SELECT 1");
+  const JobReply missing = link.call({.statements = {{one}}});
+  EXPECT_EQ(missing.cause, Cause::credentials) << toString(missing);
+  EXPECT_NE(missing.trouble.find("the password file " + options.passwordFile + " cannot be read"), std::string::npos)
+      << toString(missing);
+
+  std::ofstream{options.passwordFile} << "wrong-one\n";
+  chmod(options.passwordFile.c_str(), 0444);
+  const JobReply wrong = link.call({.statements = {{one}}});
+  EXPECT_EQ(wrong.cause, Cause::credentials) << toString(wrong);
+  EXPECT_EQ(wrong.error.value_or(postgresql_store::Complaint{}).sqlState, "28P01") << toString(wrong);
+  EXPECT_EQ(toString(wrong).find("wrong-one"), std::string::npos);
+
+  for (const char* text : {"right: one", "right: one\n", "right: one\r\n", "right: one\nnot a part\n"}) {
+    std::filesystem::remove(options.passwordFile);
+    std::ofstream{options.passwordFile} << text;
+    TestLink again{options};
+    EXPECT_EQ(again.value(again.add("SELECT 1")), "1") << text;
+  }
+  EXPECT_EQ(link.value(one), "1") << "the link that was refused before";
+  unsetenv("PGPASSWORD");
+}
+
+TEST(PostgresqlServer, NoTextAdvisesToSwitchVerificationOff) {
+  const TlsOffer server;
+  const TempDir directory;
+  TestLink link{PostgresqlStoreOptions{.host = "127.0.0.1",
+                                       .port = server.port(),
+                                       .database = "postgres",
+                                       .user = "tenure",
+                                       .sslMode = "verify-full",
+                                       .sslRootCertificate = directory.file("missing.pem")}};
+  const JobReply reply = link.call({.statements = {{link.add("SELECT 1")}}});
+  EXPECT_EQ(reply.commit, Commit::notSent);
+  EXPECT_NE(reply.trouble.find(directory.file("missing.pem")), std::string::npos) << toString(reply);
+  EXPECT_EQ(reply.trouble.find("disable"), std::string::npos) << toString(reply);
+  EXPECT_NE(reply.trouble.find("store.sslrootcert names the authorities"), std::string::npos) << toString(reply);
 }
 
 TEST(PostgresqlServer, ACancelledWaitForAStandbyIsReportedAsAWarning) {

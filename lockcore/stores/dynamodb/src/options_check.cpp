@@ -8,6 +8,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/net/http_client.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure {
 namespace {
@@ -67,7 +68,7 @@ void checkTtl(const DynamoDbStoreOptions& options, OptionFaults& faults) {
   }
 }
 
-/// Empty options take their values from the environment.
+/// Empty options take their values from the environment, where `~` is expanded as AWS's clients do.
 void checkPlace(const DynamoDbStoreOptions& options, OptionFaults& faults) {
   constexpr std::string_view inRegions = "abcdefghijklmnopqrstuvwxyz0123456789-";
   const std::string& region = options.region;
@@ -75,6 +76,7 @@ void checkPlace(const DynamoDbStoreOptions& options, OptionFaults& faults) {
     faults.push_back(
         {"region", "is not the name of a region, such as eu-central-1; a name has only a-z, 0-9 and \"-\""});
   }
+  if (std::string fault = faultOfPath(options.caFile); !fault.empty()) faults.push_back({"caFile", std::move(fault)});
   if (options.endpoint.empty()) return;
   if (const auto url = net::parseUrl(options.endpoint); !url) faults.push_back({"endpoint", url.error().message});
 }

@@ -17,6 +17,7 @@
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "ownership_write.hpp"
 #include "sidecar/sidecar.hpp"
 #include "transactions.hpp"
@@ -262,14 +263,13 @@ std::string pathFault(const std::string& path) {
   constexpr const char* file = "; give the path of a file, such as ./tenure.db";
   if (path.empty()) return "is missing; give the database file, such as ./tenure.db";
   if (!isUtf8(path)) return inQuotes(path) + " is not UTF-8 text";
+  if (std::string fault = faultOfPath(path); !fault.empty()) return fault;
   if (const auto odd = firstOddCharacter(path); odd && odd->kind == OddCharacter::Kind::unseen) {
     return inQuotes(path) + " holds " + odd->text() + " as character " + std::to_string(odd->number) +
            ", which cannot be seen";
   }
   if (path == ":memory:") return inQuotes(path) + " would be a database of its own for each connection" + file;
   if (path.starts_with("file:")) return inQuotes(path) + " is a URI" + file;
-  if (path.starts_with("~"))
-    return inQuotes(path) + " starts with ~, which only a shell replaces; write ${HOME} instead";
   const std::string_view name = std::string_view{path}.substr(path.rfind('/') + 1);
   if (name.empty() || name == "." || name == "..") return inQuotes(path) + " names a directory; name a file in it";
   return {};

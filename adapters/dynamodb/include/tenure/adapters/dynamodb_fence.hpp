@@ -67,7 +67,7 @@ enum class DynamoDbWritten {
 /// For one region only: a global table accepts writes in other regions without seeing these tokens. Blocks; any thread.
 class TENURE_API DynamoDbFence {
  public:
-  /// Makes no request. Throws as aws::makeJsonClient does.
+  /// Makes no request. Throws std::invalid_argument if `caFile` begins with `~`, and as aws::makeJsonClient does.
   explicit DynamoDbFence(DynamoDbFenceOptions options = {}, Logger logger = {});
   DynamoDbFence(DynamoDbFenceOptions options, std::shared_ptr<aws::JsonClient> client);
   ~DynamoDbFence();

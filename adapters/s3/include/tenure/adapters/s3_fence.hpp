@@ -73,7 +73,8 @@ struct TENURE_API S3Object {
 /// Blocks; any thread.
 class TENURE_API S3Fence {
  public:
-  /// Makes no request. Throws std::invalid_argument if there is no bucket, and what aws::makeJsonClient throws.
+  /// Makes no request. Throws std::invalid_argument if there is no bucket or `caFile` begins with `~`, and what
+  /// aws::makeJsonClient throws.
   explicit S3Fence(S3FenceOptions options, Logger logger = {});
   S3Fence(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client);
   ~S3Fence();

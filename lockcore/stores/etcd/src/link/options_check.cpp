@@ -4,6 +4,7 @@
 #include "http_gateway.hpp"
 #include "lockcore/net/http_client.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure {
 namespace {
@@ -68,12 +69,12 @@ void checkTls(const EtcdStoreOptions& options, OptionFaults& faults) {
 }
 
 void checkTexts(const EtcdStoreOptions& options, OptionFaults& faults) {
-  for (const auto& [field, text] : {std::pair{"user", &options.user},
-                                    {"passwordFile", &options.passwordFile},
+  if (!isPlainText(options.user)) faults.push_back({"user", "is not UTF-8 text without NUL"});
+  for (const auto& [field, path] : {std::pair{"passwordFile", &options.passwordFile},
                                     {"caFile", &options.caFile},
                                     {"certificate", &options.certificate},
                                     {"key", &options.key}}) {
-    if (!isPlainText(*text)) faults.push_back({field, "is not UTF-8 text without NUL"});
+    if (std::string fault = faultOfPath(*path); !fault.empty()) faults.push_back({field, std::move(fault)});
   }
 }
 

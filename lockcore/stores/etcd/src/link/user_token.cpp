@@ -7,9 +7,9 @@
 #include <boost/json/serialize.hpp>
 
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/stores/etcd/src/errors.hpp"
 #include "member_call.hpp"
-#include "password_file.hpp"
 
 namespace tenure::etcd_store {
 namespace {

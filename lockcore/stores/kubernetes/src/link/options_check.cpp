@@ -8,6 +8,7 @@
 #include "lockcore/net/http_client.hpp"
 #include "lockcore/net/proxy.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/stores/kubernetes/src/annotations.hpp"
 #include "lockcore/stores/kubernetes/src/names.hpp"
 
@@ -95,12 +96,14 @@ void checkLabels(const KubernetesStoreOptions& options, OptionFaults& faults) {
 }
 
 void checkTexts(const KubernetesStoreOptions& options, OptionFaults& faults) {
-  for (const auto& [field, text] : {std::pair{"caFile", &options.caFile},
+  for (const auto& [field, path] : {std::pair{"caFile", &options.caFile},
                                     {"tokenFile", &options.tokenFile},
                                     {"certificate", &options.certificate},
-                                    {"key", &options.key},
-                                    {"serviceAccount", &options.serviceAccount}}) {
-    if (!isPlainText(*text)) faults.push_back({field, "is not UTF-8 text without NUL"});
+                                    {"key", &options.key}}) {
+    if (std::string fault = faultOfPath(*path); !fault.empty()) faults.push_back({field, std::move(fault)});
+  }
+  if (!isPlainText(options.serviceAccount)) {
+    faults.push_back({"serviceAccount", "is not UTF-8 text without NUL"});
   }
   const std::string& token = options.token;
   if (!std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; })) {

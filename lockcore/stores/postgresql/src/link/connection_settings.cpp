@@ -9,6 +9,7 @@
 
 #include "lockcore/net/ip_address.hpp"
 #include "lockcore/runtime/open_file.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "passfile.hpp"
 
 namespace tenure::postgresql_store {
@@ -213,7 +214,7 @@ ConnectionHandle startConnecting(const Settings& settings) {
 /// libpq tells what it makes of environment, service file and defaults only for a connection that it was asked to make.
 /// So it is asked for one with an impossible wish, which it refuses last of all, before it contacts anybody. The
 /// password keeps it from looking into the passfile.
-Destination destinationOf(const Settings& settings) {
+Destination destinationOf(const Settings& settings, const std::string& passwordFile) {
   Settings look = settings;
   look["target_session_attrs"] = onlyToLook;
   look["password"] = "none";
@@ -227,7 +228,13 @@ Destination destinationOf(const Settings& settings) {
   if (const auto at = found.find("dbname"); at != found.end()) destination.database = at->second;
   if (destination.fault.empty()) destination.hosts = hostsIn(found);
   chooseTls(destination, found);
-  choosePassfile(destination, found);
+  if (passwordFile.empty()) {
+    choosePassfile(destination, found);
+  } else if (auto password = passwordIn(passwordFile)) {
+    destination.settings["password"] = *std::move(password);
+  } else {
+    destination.passwordFault = password.error().message;
+  }
   for (const char* keyword : {"host", "hostaddr", "port"}) destination.settings.erase(keyword);
   return destination;
 }

@@ -40,11 +40,13 @@ struct Destination {
   std::vector<Host> hosts{};
   std::string database{};
   std::string fault{};          ///< not empty: the settings are wrong, and why
+  std::string passwordFault{};  ///< not empty: the password file has none, and why
   std::string passfileFault{};  ///< why no password comes from the passfile
 };
 
-/// Reads the service file, if there is one; asks nobody. What it says may change from one call to the next.
-[[nodiscard]] Destination destinationOf(const Settings& settings);
+/// Reads the service file, if there is one, and the password file, if there is one; asks nobody. What they say may
+/// change from one call to the next.
+[[nodiscard]] Destination destinationOf(const Settings& settings, const std::string& passwordFile = {});
 
 /// `settings` for one host alone.
 [[nodiscard]] Settings settingsFor(const Destination& destination, const Host& host);

@@ -38,8 +38,9 @@ bool isAboutCertificates(ConnStatusType stage, const std::string& text) {
 /// Verification is tenure's default, and not libpq's, so the text says where it comes from.
 const char* remedyOf(const std::string& text) {
   if (text.find("SSL was required") != std::string::npos)
-    return "; where sslmode says nothing, a host that is given by name is verified (verify-full): the server needs TLS";
-  return "; sslrootcert names the authorities that are trusted (system: those of this system)";
+    return "; where store.sslmode says nothing, a host that is given by name is verified (verify-full): the server "
+           "needs TLS";
+  return "; store.sslrootcert names the authorities that are trusted (system: those of this system)";
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ ConnectFailure Dial::failure() const {
   if (!state.empty()) failure.complaint = {"FATAL", state, failure.text};
   if (PQconnectionNeedsPassword(connection_.get()) != 0) {
     failure.cause = JobReply::Cause::credentials;
-    failure.text += "; put the password into a passfile, a service file or PGPASSWORD";
+    failure.text += "; put the password into store.password_file, store.passfile, a service file or PGPASSWORD";
   } else if (!state.empty()) {
     failure.cause = causeOf(state);
   } else if (isAboutCertificates(stage_, failure.text)) {

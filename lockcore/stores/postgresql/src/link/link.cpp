@@ -55,10 +55,10 @@ class Core : public std::enable_shared_from_this<Core> {
                                            }});
     around_ = std::make_unique<Surroundings>(
         Surroundings{*scheduler_, alarms_, *book_, logger_, [this] { return makeSocketWait(loop_); }});
-    pool_ = std::make_unique<Pool>(
-        *around_, Pool::Options{jobSettings(options.store), options.text, nameOf(options.store.commit)});
+    pool_ = std::make_unique<Pool>(*around_, Pool::Options{jobSettings(options.store), options.store.passwordFile,
+                                                           options.text, nameOf(options.store.commit)});
     listener_ = std::make_unique<Listener>(
-        *around_, listenSettings(options.store), channel_, watchers_,
+        *around_, listenSettings(options.store), options.store.passwordFile, channel_, watchers_,
         [this](const std::string& payload, std::function<void(bool)> done) { notify(payload, std::move(done)); });
   }
 

@@ -25,13 +25,13 @@ std::string freshNonce() { return "tenure-test-" + std::to_string(SystemRandom{}
 
 }  // namespace
 
-Listener::Listener(Surroundings& around, const Settings& settings, std::string channel, const Watchers& watchers,
-                   Notify notify)
+Listener::Listener(Surroundings& around, const Settings& settings, const std::string& passwordFile, std::string channel,
+                   const Watchers& watchers, Notify notify)
     : around_{around},
       channel_{std::move(channel)},
       watchers_{watchers},
       notify_{std::move(notify)},
-      opener_{around, settings},
+      opener_{around, settings, passwordFile},
       wait_{around.makeWait()},
       again_{around.alarms, [this] { open(); }},
       untested_{around.alarms, [this] { testFailed(); }},

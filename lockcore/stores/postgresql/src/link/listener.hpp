@@ -18,8 +18,8 @@ class Listener {
   /// Notifies the channel over another connection; tells whether the server has done it.
   using Notify = std::function<void(const std::string& payload, std::function<void(bool done)>)>;
 
-  Listener(Surroundings& around, const Settings& settings, std::string channel, const Watchers& watchers,
-           Notify notify);
+  Listener(Surroundings& around, const Settings& settings, const std::string& passwordFile, std::string channel,
+           const Watchers& watchers, Notify notify);
   ~Listener() { stop(); }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

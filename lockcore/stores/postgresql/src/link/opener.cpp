@@ -9,9 +9,12 @@ void Opener::begin(std::chrono::nanoseconds time, Done done) {
   time_ = time;
   tried_ = 0;
   failure_.reset();
-  destination_ = destinationOf(settings_);
+  destination_ = destinationOf(settings_, passwordFile_);
   if (!destination_.fault.empty()) {
     return finish(ConnectFailure{destination_.fault, {}, JobReply::Cause::misconfigured});
+  }
+  if (!destination_.passwordFault.empty()) {
+    return finish(ConnectFailure{destination_.passwordFault, {}, JobReply::Cause::credentials});
   }
   first_ %= destination_.hosts.size();
   tryHost();

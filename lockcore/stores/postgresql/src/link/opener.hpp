@@ -16,7 +16,8 @@ class Opener final : private net::Alarm {
  public:
   using Done = Dial::Done;
 
-  Opener(Surroundings& around, Settings settings) : around_{around}, settings_{std::move(settings)} {}
+  Opener(Surroundings& around, Settings settings, std::string passwordFile)
+      : around_{around}, settings_{std::move(settings)}, passwordFile_{std::move(passwordFile)} {}
 
   [[nodiscard]] bool isBusy() const noexcept { return static_cast<bool>(done_); }
 
@@ -43,6 +44,7 @@ class Opener final : private net::Alarm {
 
   Surroundings& around_;
   const Settings settings_;
+  const std::string passwordFile_;
   std::size_t first_{0};  ///< of the hosts; tried before all others
 
   // Of the attempt under way.

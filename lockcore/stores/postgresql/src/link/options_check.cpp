@@ -9,6 +9,7 @@
 
 #include "connection_settings.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 
 namespace tenure {
@@ -133,10 +134,9 @@ void checkConnection(const char* field, const std::string& text, OptionFaults& f
   checkPortIn(field, text, *settings, faults);
   for (const char* secret : {"password", "sslpassword"}) {
     if (settings->contains(secret)) {
-      faults.push_back(
-          {field, "contains a " + std::string{secret} +
-                      ", which others could read in logs and process lists; put it into a passfile, a service "
-                      "file or PGPASSWORD"});
+      faults.push_back({field, "contains a " + std::string{secret} +
+                                   ", which others could read in logs and process lists; put it into a file "
+                                   "(store.password_file or store.passfile), a service file or PGPASSWORD"});
     }
   }
   const auto wish = settings->find("target_session_attrs");
@@ -215,17 +215,29 @@ void checkNoDot(const std::string& table, OptionFaults& faults) {
 }
 
 void checkTexts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
-  const std::array<std::pair<const char*, const std::string*>, 8> texts{
-      {{"host", &options.host},
-       {"database", &options.database},
-       {"user", &options.user},
-       {"passfile", &options.passfile},
-       {"service", &options.service},
-       {"sslRootCertificate", &options.sslRootCertificate},
-       {"sslCertificate", &options.sslCertificate},
-       {"sslKey", &options.sslKey}}};
-  for (const auto& [field, text] : texts) {
+  for (const auto& [field, text] :
+       {std::pair{"database", &options.database}, {"user", &options.user}, {"service", &options.service}}) {
     if (!isPlainText(*text)) faults.push_back({field, "is not UTF-8 text without NUL"});
+  }
+  for (const auto& [field, path] : {std::pair{"host", &options.host},  // it may be the directory of a socket
+                                    {"passfile", &options.passfile},
+                                    {"passwordFile", &options.passwordFile},
+                                    {"sslRootCertificate", &options.sslRootCertificate},
+                                    {"sslCertificate", &options.sslCertificate},
+                                    {"sslKey", &options.sslKey},
+                                    {"livenessDirectory", &options.livenessDirectory}}) {
+    if (std::string fault = faultOfPath(*path); !fault.empty()) faults.push_back({field, std::move(fault)});
+  }
+}
+
+/// libpq would pass over the file with lines in silence.
+void checkPasswords(const PostgresqlStoreOptions& options, OptionFaults& faults) {
+  if (options.passwordFile.empty()) return;
+  const std::string both = ", and a password file is given (store.password_file); give one of them";
+  if (!options.passfile.empty()) faults.push_back({"passfile", "is given" + both});
+  for (const auto& [field, text] : {std::pair{"connection", &options.connection}, {"listen", &options.listen}}) {
+    const auto settings = settingsIn(*text);
+    if (settings && settings->contains("passfile")) faults.push_back({field, "has a passfile" + both});
   }
 }
 
@@ -253,12 +265,10 @@ OptionFaults faultsOf(const PostgresqlStoreOptions& options) {
   checkTexts(options, faults);
   checkPorts(options, faults);
   checkTls(options, faults);
+  checkPasswords(options, faults);
   checkIdentifier("schema", options.schema, faults);
   checkIdentifier("table", options.table, faults);
   checkNoDot(options.table, faults);
-  if (!isPlainText(options.livenessDirectory)) {
-    faults.push_back({"livenessDirectory", "is not UTF-8 text without NUL"});
-  }
   checkTogether(options, faults);
   return faults;
 }

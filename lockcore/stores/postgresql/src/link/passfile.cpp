@@ -36,7 +36,10 @@ PassfileState passfileState(const Settings& found) {
   }
   if (!S_ISREG(seen.st_mode)) return {name + " is ignored, because it is no plain file", true};
   if ((seen.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return {name + " is ignored, because others than its owner may use it: chmod 600", true};
+    return {name +
+                " is ignored, because others than its owner may use it: chmod 600, or give the password alone in "
+                "store.password_file, which may have any mode",
+            true};
   }
   if (access(file.path.c_str(), R_OK) != 0) return {name + " cannot be read by this user", false};
   return {};

@@ -1,5 +1,7 @@
 #include "pg_handles.hpp"
 
+#include <string_view>
+
 namespace tenure::postgresql_store {
 namespace {
 
@@ -16,6 +18,14 @@ std::string shortOf(const PGresult* result, int field, std::size_t longest) {
   return text.substr(0, longest);
 }
 
+/// libpq advises to switch verification off where it finds no authorities.
+std::string withoutAdvice(std::string text) {
+  constexpr std::string_view last = "verification.";
+  const auto from = text.find(" Either provide the file");
+  const auto end = text.find(last, from);
+  return end == std::string::npos ? text : text.erase(from, end + last.size() - from);
+}
+
 }  // namespace
 
 Complaint complaintOf(const PGresult* result) {
@@ -29,7 +39,7 @@ Complaint complaintOf(const PGresult* result) {
   return complaint;
 }
 
-std::string troubleOf(const PGconn* connection) { return inOneLine(PQerrorMessage(connection)); }
+std::string troubleOf(const PGconn* connection) { return withoutAdvice(inOneLine(PQerrorMessage(connection))); }
 
 std::string inOneLine(const char* text) {
   std::string line;

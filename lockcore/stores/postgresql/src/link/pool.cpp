@@ -26,7 +26,7 @@ std::string inMillis(nanoseconds time) {
 Pool::Pool(Surroundings& around, Options options)
     : around_{around},
       options_{std::move(options)},
-      opener_{around, options_.settings},
+      opener_{around, options_.settings, options_.passwordFile},
       pause_{around.alarms, [this] { serve(); }},
       surplus_{around.alarms, [this] { closeSurplus(); }},
       nextPause_{firstPause} {}

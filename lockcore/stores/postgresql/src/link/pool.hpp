@@ -19,6 +19,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
  public:
   struct Options {
     Settings settings{};
+    std::string passwordFile{};
     StatementText text{};
     std::string commitMode{};
   };

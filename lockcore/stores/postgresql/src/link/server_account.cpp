@@ -32,7 +32,8 @@ std::optional<std::chrono::milliseconds> clockOf(PGconn* connection) {
 }  // namespace
 
 ServerAccount askServerItself(const PostgresqlStoreOptions& options) {
-  const Destination destination = destinationOf(jobSettings(options));
+  const Destination destination = destinationOf(jobSettings(options), options.passwordFile);
+  if (!destination.passwordFault.empty()) return {.fault = destination.passwordFault};
   ServerAccount account{.fault = destination.fault};
   for (const Host& host : destination.hosts) {
     const ConnectionHandle connection = connected(settingsFor(destination, host));

@@ -26,7 +26,8 @@ constexpr std::string_view slots =
     "All connections of the server, the database or the role are taken: raise max_connections or the role's connection "
     "limit, or put a pooler between";
 constexpr std::string_view password =
-    "Check user and password (passfile, service file or PGPASSWORD), and pg_hba.conf of the server";
+    "Check user and password (store.password_file, store.passfile, service file or PGPASSWORD), and pg_hba.conf of the "
+    "server";
 constexpr std::string_view shortly = "The server is starting, stopping or recovering";
 constexpr std::string_view encoding = "Names and attributes need a database with encoding UTF8";
 constexpr std::string_view tooLong =

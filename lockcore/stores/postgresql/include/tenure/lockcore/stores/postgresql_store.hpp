@@ -25,14 +25,17 @@ enum class PostgresqlCommit {
 /// from libpq's environment variables (PGHOST, PGPASSFILE, ...) and its defaults.
 struct TENURE_API PostgresqlStoreOptions {
   /// As libpq reads it: `host=db1,db2 dbname=jobs` or `postgresql://jobs@db1/jobs`. It may not contain a password:
-  /// passwords come from a passfile, a service file or PGPASSWORD.
+  /// passwords come from a password file, a passfile, a service file or PGPASSWORD.
   std::string connection{};
   std::string host{};  ///< name, address or directory of a socket; several with commas
   std::string port{};  ///< one for all hosts, or one for each
   std::string database{};
   std::string user{};
-  std::string passfile{};  ///< path; libpq wants it to be readable by its owner only
-  std::string service{};   ///< section of the service file
+  std::string
+      passfile{};  ///< path of lines host:port:database:user:password; libpq wants it to be readable by its owner only
+  /// Path of a file whose first line is the password, of any mode; read anew for each connection. Wins over all others.
+  std::string passwordFile{};
+  std::string service{};  ///< section of the service file
   /// libpq's sslmode. Empty: what the string or the environment says; if they say nothing, `verify-full` where the host
   /// is a name, or an address beside an `sslRootCertificate`, and else libpq's own default.
   std::string sslMode{};
