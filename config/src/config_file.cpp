@@ -42,9 +42,8 @@ boost::system::result<std::string, ValueFault> readSmallFile(const std::filesyst
     if (n < 0) return ValueFault{"the file cannot be read: " + errnoText(errno)};
     text.append(chunk.data(), static_cast<std::size_t>(n));
     if (text.size() > most) {
-      return ValueFault{"the file is larger than " + std::to_string(most >> 20U) +
-                            " MiB; check that it is the right one",
-                        true};
+      return ValueFault{
+          "the file is larger than " + std::to_string(most >> 20U) + " MiB; check that it is the right one", true};
     }
   }
 }

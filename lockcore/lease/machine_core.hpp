@@ -67,7 +67,7 @@ struct SeenTokens {
 struct Work {
   bool running{false};
   bool blocked{false};  ///< it did not begin, and what it needs is still missing
-  Instant endsFrom{};  ///< when it was told to end, if it was
+  Instant endsFrom{};   ///< when it was told to end, if it was
 
   [[nodiscard]] bool mayBegin() const noexcept { return !running && !blocked; }
 };

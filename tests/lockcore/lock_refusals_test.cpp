@@ -77,7 +77,7 @@ TEST(LockErrorText, escapesTheNamesOfHolders) {
   const auto put = [&](bool released, const RecordVersion& expected, const char* version) {
     WriteRequest request{{"k"}, WriteRequest::Purpose::acquire, {}, {}};
     if (!expected.text().empty()) request.expected = {expected};
-    request.record.holder = steering.substr(0, steering.size() - 2) + "y#" + steering.substr(1, 8);
+    request.record.holder = steering.substr(0, steering.size() - 2) + "y#" + steering.substr(1, 7);
     request.record.version = RecordVersion{version};
     request.record.leaseDuration = 60s;
     request.record.released = released;

@@ -52,11 +52,11 @@ class Proxies(unittest.TestCase):
         self.addCleanup(made.close)
         return made
 
-    def check(self, store, **variables):
+    def check(self, store, command=("check", "--connect", "-c"), **variables):
         """The exit code, and what is said."""
         (self.folder / "group.yaml").write_text(f"group: b\nstore: {json.dumps(store)}\n", encoding="utf-8")
         environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-        done = subprocess.run([os.environ["TENURE_PROGRAM"], "check", "--connect", "-c", str(self.folder / "group.yaml")],
+        done = subprocess.run([os.environ["TENURE_PROGRAM"], *command, str(self.folder / "group.yaml")],
                               env={**environment, **variables}, capture_output=True, text=True, check=False, timeout=60)
         return done.returncode, done.stdout + done.stderr
 
@@ -73,6 +73,8 @@ class Proxies(unittest.TestCase):
                 code, said = self.check(store, **{name: proxy.url})
                 self.assertEqual(code, 0, said)
         self.assertEqual(set(proxy.seen), {"CONNECT etcd.corp:2379 HTTP/1.1"})
+        said = self.check(store, ("doctor",), HTTPS_PROXY=proxy.url)[1]
+        self.assertRegex(said, "etcd 3[.][0-9]+")  # the server's own version, which the doctor asks for
         proxy.seen.clear()
         for variables in ({"HTTP_PROXY": proxy.url}, {"ALL_PROXY": proxy.url},
                           {"HTTPS_PROXY": proxy.url, "NO_PROXY": "corp"}):
