@@ -13,6 +13,8 @@ import shutil
 import subprocess
 import sys
 
+import house
+
 COMPONENTS = ("lockcore", "election", "config", "adapters", "cli")  # folders; election/ops is a component of its own
 PRODUCT = COMPONENTS  # examples are users' code; tests and benchmarks may do what the product may not
 
@@ -368,8 +370,19 @@ def check_scripts(tree, findings):
                 findings.error("python", name, fault.lineno, fault.msg)
 
 
+def check_house(tree, findings):
+    """The figures of the product's sources may only fall."""
+    if "scripts/house.txt" not in tree.text:
+        return
+    faults, slack = house.compare(house.read_bounds(tree.text["scripts/house.txt"]), house.measure(tree.text))
+    for fault in faults:
+        findings.error("house", "scripts/house.txt", 1, fault)
+    for name, value in slack.items():
+        findings.warning("house", "scripts/house.txt", f"{name} has fallen to {value}: scripts/house.py --lower")
+
+
 CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers, check_exports,
-          check_heavy_headers, check_text, check_scripts)
+          check_heavy_headers, check_text, check_scripts, check_house)
 
 
 def tracked(root):

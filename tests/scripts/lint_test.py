@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import house
 import lint
 
 
@@ -172,6 +173,31 @@ class Rules(unittest.TestCase):
             (root / "a.cpp").write_text("int a;\n" * (lint.LONG_FILE + 1))
             findings, _ = lint.lint(root, ["a.cpp"])
         self.assertEqual((len(findings.warnings), findings.errors), (1, []))
+
+    def test_house(self):
+        code = {"lockcore/include/tenure/lockcore/a.hpp": "#pragma once\n\n// a comment\nstruct TENURE_API A {};\n"}
+        figures = house.measure(code)
+        bounds = "".join(f"{name} {value}\n" for name, value in figures.items())
+        self.accepts_house(code, bounds)
+        self.assertEqual([figures[n] for n in ("installed_headers", "installed_types", "files", "lines")], [1, 1, 1, 2])
+        for name, grown in {"lines": {"cli/a.cpp": "int a;\n"}, "store_names.cli_election": {"cli/a.cpp": "int etcd;\n"},
+                            "word.Bell": {"cli/a.cpp": "int ringBell;\n"}, "word.trouble": {"cli/a.cpp": "// trouble\n"},
+                            "installed_types": {next(iter(code)): "#pragma once\nenum class B { b };\nstruct A {\n};\n"},
+                            }.items():
+            faults, _ = house.compare(house.read_bounds(bounds), house.measure({**code, **grown}))
+            self.assertIn(name, [fault.split()[0] for fault in faults])
+        self.assertEqual(errors({**code, "scripts/house.txt": bounds, "cli/a.cpp": "int a;\n"})[0],
+                         ("house", "scripts/house.txt:1"))
+        self.assertEqual(errors({**code, "scripts/house.txt": bounds + "nonsense 1\n"}),
+                         [("house", "scripts/house.txt:1")])
+
+    def test_a_bound_is_lowered_and_its_reason_goes(self):
+        text = "# why\nlines 10  # +3 a store\nfiles 2  # +1 a store\n"
+        _, slack = house.compare(house.read_bounds(text), {"lines": 8, "files": 2})
+        self.assertEqual(house.lower(text, slack), "# why\nlines 8\nfiles 2  # +1 a store\n")
+
+    def accepts_house(self, code, bounds):
+        self.assertEqual(errors({**code, "scripts/house.txt": bounds}), [])
 
 
 if __name__ == "__main__":
