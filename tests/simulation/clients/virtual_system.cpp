@@ -103,6 +103,8 @@ bool ProcessMark::isHere() const noexcept {
 ThreadPool::ThreadPool(std::string name) : state_{std::make_shared<State>(std::move(name))} {}
 ThreadPool::~ThreadPool() = default;
 int ThreadPool::threads() const { return 1; }
+bool ThreadPool::isShort() const { return false; }
+std::optional<std::string> ThreadPool::whyTasksWait() { return std::nullopt; }
 
 /// Users get no stop tokens here, so firing one runs no user code and need not be deferred.
 void ThreadPool::post(std::function<void()> task) {
