@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "jobs_stage.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
 
 namespace tenure::test {
 namespace {
@@ -324,8 +325,9 @@ TEST_F(SingletonSchedulers, aRunThatTheExecutorDoesNotBeginEndsTheTermWithAReaso
   std::mutex mutex;
   std::vector<std::function<void()>> held;
   Runtime where = stage_.runtime();
-  where.executor = [&, inner = where.executor](std::function<void()> task) {
-    if (free-- > 0) return inner(std::move(task));
+  const auto threads = ThreadPool::forCallbacks();  // onRevoked waits for the end of runs
+  where.executor = [&](std::function<void()> task) {
+    if (free-- > 0) return threads->post(std::move(task));
     const std::lock_guard lock{mutex};
     held.push_back(std::move(task));
   };
@@ -339,8 +341,10 @@ TEST_F(SingletonSchedulers, aRunThatTheExecutorDoesNotBeginEndsTheTermWithAReaso
   EXPECT_TRUE(works_.begun().empty());
   EXPECT_FALSE(jobs->status().elector.fencingToken.has_value());
   free = 1'000'000;
-  const std::lock_guard lock{mutex};
-  for (const auto& task : held) task();
+  {
+    const std::lock_guard lock{mutex};
+    for (auto& task : held) threads->post(std::move(task));
+  }
   EXPECT_TRUE(stage_.until([&] { return jobs->status().elector.fencingToken == FencingToken{2}; }));
 }
 
