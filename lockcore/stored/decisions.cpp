@@ -100,18 +100,6 @@ StoredLease after(const StoredLease& seen, const Change& change) {
   return next;
 }
 
-StoredTokens tokensOf(const StoredLease& lease) {
-  StoredTokens out{.counter = toString(lease.counter->token), .lease = lease.counter->openLease};
-  if (!*lease.record) return out;
-  const LeaseRecord& record = (*lease.record)->record;
-  out.copy = toString(record.token);
-  out.version = record.version.text();
-  out.holder = record.holder;
-  out.released = record.released;
-  out.lease = std::max(out.lease, record.leaseDuration);
-  return out;
-}
-
 Decision decideWrite(const std::string& where, const WriteRequest& request, const StoredLease& stored) {
   ReadOutcome told = stored.told();
   if (told.has_error()) return Rejected{told.error()};

@@ -32,8 +32,6 @@ struct Change {
 
 /// What is stored once `change` is carried out on what was understood. The revision stays.
 [[nodiscard]] TENURE_API StoredLease after(const StoredLease& seen, const Change& change);
-/// What is stored of the tokens where all is understood.
-[[nodiscard]] TENURE_API StoredTokens tokensOf(const StoredLease& lease);
 
 /// The outcome that needs no write, or the change.
 using Decision = std::variant<WriteOutcome, Change>;

@@ -101,8 +101,8 @@ class TENURE_API Register {
   [[nodiscard]] virtual LoadedLease shown(const LeaseKey& /*key*/) { return nullptr; }
   /// The lease is watched, and was loaded just now.
   virtual void loadedWatched(const LeaseKey& /*key*/, const StoredLease& /*lease*/) {}
-  /// It is not watched any longer.
-  virtual void unwatched(const LeaseKey& /*key*/) {}
+  /// What was shown of it counts no longer: this process writes it, or does not watch it any longer.
+  virtual void forgetShown(const LeaseKey& /*key*/) {}
 };
 
 }  // namespace tenure::stored

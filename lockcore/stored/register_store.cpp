@@ -47,13 +47,6 @@ void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) 
   });
 }
 
-bool isSameTerm(const StoredLease& a, const StoredLease& b) {
-  if (a.record.has_error() || b.record.has_error() || !*a.record || !*b.record) return false;
-  const LeaseRecord& one = (*a.record)->record;
-  const LeaseRecord& other = (*b.record)->record;
-  return one.token == other.token && one.holder == other.holder;
-}
-
 /// Of a lease that is watched: its acquisition is one request then.
 void keepSeen(RegisterCore& core, const LeaseKey& key, const LoadedLease& lease) {
   if (lease->record.has_error() || !*lease->record) return;
@@ -177,7 +170,7 @@ class RegisterStore final : public LeaseStore {
     if (!watching) return nullptr;
     return {watching.get(), [core = core_, key, watching](void*) mutable {
               watching.reset();
-              core->leases->unwatched(key);
+              core->leases->forgetShown(key);
               const auto known = core->known.find(key);
               if (known && !known->own) core->known.forget(key);
             }};
@@ -189,6 +182,7 @@ class RegisterStore final : public LeaseStore {
 
  private:
   void change(RegisterCall call, Decide decide, WriteHandler handler) const {
+    core_->leases->forgetShown(call.key);  // whoever writes looks at the server
     perform(
         std::make_shared<RegisterWrite>(RegisterWrite{core_, std::move(call), std::move(decide), std::move(handler)}));
   }

@@ -37,10 +37,13 @@ void differs(const WritePtr& write, const Differs& found, int tries) {
 
 void swapped(const WritePtr& write, const Change& change, Swapped done, int tries) {
   if (change.isFirst) return decideFrom(write, done.now, tries + 1);
-  if (write->call.own && isHeld(*done.now)) {
-    write->core->known.keep(write->call.key, {std::move(done.now), true});
+  const LeaseKey& key = write->call.key;
+  const auto known = write->core->known.find(key);
+  const bool holds = write->call.own || (known && known->own && isSameTerm(*known->lease, *done.now));
+  if (holds && isHeld(*done.now)) {
+    write->core->known.keep(key, {std::move(done.now), true});
   } else {
-    write->core->known.forget(write->call.key);
+    write->core->known.forget(key);
   }
   write->handler(change.applied);
 }
@@ -80,6 +83,13 @@ void decideFrom(const WritePtr& write, const LoadedLease& seen, int tries) {
 }
 
 }  // namespace
+
+bool isSameTerm(const StoredLease& a, const StoredLease& b) {
+  if (a.record.has_error() || b.record.has_error() || !*a.record || !*b.record) return false;
+  const LeaseRecord& one = (*a.record)->record;
+  const LeaseRecord& other = (*b.record)->record;
+  return one.token == other.token && one.holder == other.holder;
+}
 
 void perform(std::shared_ptr<RegisterWrite> write) {
   const auto known = write->core->known.find(write->call.key);

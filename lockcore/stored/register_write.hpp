@@ -18,6 +18,8 @@ struct KnownLease {
   bool own{false};  ///< this process holds it by the term that is in `lease`
 };
 
+[[nodiscard]] bool isSameTerm(const StoredLease& a, const StoredLease& b);
+
 /// Shared by a store and its calls under way.
 struct RegisterCore {
   RegisterCore(std::shared_ptr<Register> pairs, std::shared_ptr<Scheduler> tasks)

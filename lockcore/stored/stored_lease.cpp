@@ -11,9 +11,4 @@ ReadOutcome StoredLease::told() const {
   return Told{vanishedRecord(counter->token, counter->openLease)};
 }
 
-std::string StoredLease::term() const {
-  const bool held = record.has_value() && *record && !(*record)->record.released;
-  return held ? toString((*record)->record.token) : std::string{};
-}
-
 }  // namespace tenure::stored

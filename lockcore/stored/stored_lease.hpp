@@ -38,8 +38,6 @@ struct TENURE_API StoredLease {
 
   /// What a read answers.
   [[nodiscard]] ReadOutcome told() const;
-  /// Tells the terms apart; empty: nobody holds the lease.
-  [[nodiscard]] std::string term() const;
 };
 
 }  // namespace tenure::stored

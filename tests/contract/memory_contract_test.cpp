@@ -10,7 +10,6 @@ namespace {
 class MemoryFixture final : public StoreFixture {
  public:
   std::shared_ptr<LeaseStore> open() override { return store_; }
-  bool hintsOfRenewals() const override { return false; }
 
  private:
   std::shared_ptr<LeaseStore> store_ = makeMemoryStore();
@@ -20,7 +19,6 @@ class MemoryFixture final : public StoreFixture {
 class MeteredFixture final : public StoreFixture {
  public:
   std::shared_ptr<LeaseStore> open() override { return metered_.store; }
-  bool hintsOfRenewals() const override { return false; }
 
  private:
   const ops::MeteredStore metered_ = ops::metered(makeMemoryStore(), "memory");

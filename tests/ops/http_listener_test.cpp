@@ -95,7 +95,7 @@ TEST(HttpListener, LeaderThatStopsIsNoLeaderAtTheNextRequest) {
 TEST(HttpListener, SeveralAcceptHeadersAreOneList) {
   const Leading leading;
   HttpPeer peer{leading.address()};
-  const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\n";
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n";
   const std::string plain = "Accept: text/plain;version=0.0.4;q=0.5\r\n";
   const std::string open = "accept: application/openmetrics-text;version=1.0.0\r\n";
   for (const std::string& headers : {plain + open, open + plain}) {

@@ -5,7 +5,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "simulation/pair_table.hpp"
+#include "lockcore/stores/memory/src/memory_table.hpp"
 
 namespace tenure::test {
 namespace {
@@ -184,7 +184,7 @@ class MemoryTableStore final : public SimStore {
   }
 
   const LeaseKey key_{"lease"};
-  PairTable table_;
+  MemoryTable table_;
 };
 
 }  // namespace

@@ -13,10 +13,10 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/stores/memory/src/memory_table.hpp"
 #include "simulation/clients/client_sim.hpp"
 #include "simulation/clients/job_judge.hpp"
 #include "simulation/clients/virtual_system.hpp"
-#include "simulation/pair_table.hpp"
 #include "simulation/sim_clock.hpp"
 #include "simulation/sim_queue.hpp"
 
@@ -150,7 +150,7 @@ class World final : public VirtualSystem {
   [[nodiscard]] WallReading wallReading(const Life& life) const;
   [[nodiscard]] JobJudge& jobs() noexcept { return judgeOfJobs_; }
   WriteOutcome apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed = nullptr);
-  [[nodiscard]] PairTable& table() noexcept { return table_; }
+  [[nodiscard]] MemoryTable& table() noexcept { return table_; }
   [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.read(key); }
   void readTakesTime();
   /// A reader is stopped before it has read the term: its answer must still be true afterwards.
@@ -218,7 +218,7 @@ class World final : public VirtualSystem {
   std::vector<SeededRandom> streams_{};
   SimQueue queue_{};
   TrueTime now_{0};
-  PairTable table_{};
+  MemoryTable table_{};
   std::vector<std::unique_ptr<Life>> lives_{};
   std::vector<Life*> present_{};  ///< one for each process
   std::vector<Handle> handles_{};

@@ -68,7 +68,7 @@ TEST_F(KubernetesWrites, whoWritesLabelsAllTheTimeDelaysAHeartbeatAndIsTold) {
   const auto* rejected = std::get_if<Rejected>(&outcome);
   ASSERT_NE(rejected, nullptr) << contract::describe(outcome);
   EXPECT_EQ(rejected->error.errorClass, ErrorClass::transient);
-  EXPECT_EQ(labels, 4);
+  EXPECT_EQ(labels, 8);
   gateway_->setFault({});
   store_.apply(renew(key_, "a", {version}));
 }

@@ -92,7 +92,6 @@ bool showsChange(const State& seen, const Change& change, const State& shown) {
 
 void swapState(const CorePtr& core, const stored::RegisterCall& call, std::shared_ptr<const State> seen, Change change,
                stored::SwapHandler handler) {
-  core->watched.forget(call.key);  // whoever has written looks at the server
   auto sent = std::make_shared<Sent>(Sent{core, call, std::move(seen), std::move(change)});
   const State& before = *sent->seen;
   if (!before.object) {

@@ -98,7 +98,7 @@ class KubernetesRegister final : public stored::Register {
                          core_->scheduler->now());
   }
 
-  void unwatched(const LeaseKey& key) override { core_->watched.forget(key); }
+  void forgetShown(const LeaseKey& key) override { core_->watched.forget(key); }
 
  private:
   const CorePtr core_;
