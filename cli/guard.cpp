@@ -74,8 +74,9 @@ class Guard {
   void watch(ReceivedMessage received);
   void act();
   void terminate(const Instant& now);
+  void terminateUnderSupervisor() const;
   void kill();
-  void killUnderSupervisor() const;
+  void signalUnderSupervisor(pid_t process, pid_t parent, int signal) const;
   [[nodiscard]] int endings() const { return isReaped() ? job_->reaper.get() : job_->processes.descriptor(); }
   [[nodiscard]] bool isReaped() const { return !hasEnded(job_->reaper.get()); }
   [[nodiscard]] bool isJobOver();
@@ -187,7 +188,21 @@ void Guard::terminate(const Instant& now) {
   if (!channel_.claimTermination() && !supervisorGone_) return;
   job_->terminatedAt = now;
   if (commandReaper(job_->reaper.get(), terminateCommand())) return;
+  if (!supervisorGone_) return terminateUnderSupervisor();
   job_->processes.terminate([this] { return hurries(); });
+}
+
+/// Without a look at all processes: the kernel makes a reader of a foreign environment wait for an exec or a page fault
+/// of that process, on a busy machine for longer than this job has left.
+void Guard::terminateUnderSupervisor() const {
+  const ProcessGroup& group = job_->processes.group();
+  const bool groupIsTold = signalGroup(group, SIGTERM);
+  signalGroup(group, SIGCONT);
+  eachDescendant(supervisorId_, [&](pid_t process, pid_t parent) {
+    if (groupIsTold && getpgid(process) == group.id) return;
+    signalUnderSupervisor(process, parent, SIGTERM);
+    signalUnderSupervisor(process, parent, SIGCONT);
+  });
 }
 
 /// A look at all processes of the machine may take longer than the time that is left to the job.
@@ -202,18 +217,17 @@ void Guard::kill() {
   // The group at once: the reaper may be slower on a busy machine, because it may not have the real-time class.
   signalGroup({job_->leader.get(), job_->processes.group().id}, SIGKILL);
   if (commandReaper(job_->reaper.get(), killCommand())) return;
-  killUnderSupervisor();
+  eachDescendant(supervisorId_,
+                 [this](pid_t process, pid_t parent) { signalUnderSupervisor(process, parent, SIGKILL); });
   job_->cgroup.kill();  // before the look at all processes, which takes longer
   job_->processes.kill();
 }
 
 /// The kernel has given what a killed reaper had to the supervisor, which may be frozen. The rest of its children has
 /// no work after this term either, except for this process.
-void Guard::killUnderSupervisor() const {
-  eachDescendant(supervisorId_, [this](pid_t process, pid_t parent) {
-    if (process == getpid() || hasEnded(supervisor_.get())) return;  // then its number may be a stranger's
-    static_cast<void>(signalDescendant(process, parent, supervisorId_, SIGKILL));
-  });
+void Guard::signalUnderSupervisor(pid_t process, pid_t parent, int signal) const {
+  if (process == getpid() || hasEnded(supervisor_.get())) return;  // then its number may be a stranger's
+  static_cast<void>(signalDescendant(process, parent, supervisorId_, signal));
 }
 
 void detach(const GuardDescriptors& descriptors) {

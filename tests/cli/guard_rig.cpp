@@ -2,11 +2,15 @@
 // lease.
 //   guard_rig LEADS_MS VALID_MS DRAIN_MS RENEW_MS COMMAND [ARGS...]      RENEW_MS 0: the term is never renewed
 // Prints `guard <pid>`, `job <pid>`, `deadline <CLOCK_MONOTONIC ns when the job must be gone>` at each renewal, and at
-// the end `end <exit code as a shell reports it>`. It is its own guard program.
+// the end `end <exit code as a shell reports it>`. It is its own guard program. With SLOW_ENVIRONMENT in its own the
+// first environment of a process that is asked for comes after 1.5 s.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <thread>
 
 #include "cli/guard.hpp"
 #include "cli/guard_protocol.hpp"
@@ -82,6 +86,18 @@ class Rig {
 };
 
 }  // namespace
+
+// --wrap dictates the names.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl50-cpp,concurrency-mt-unsafe)
+extern "C" int __real_openat(int directory, const char* path, int flags, mode_t mode);
+extern "C" int __wrap_openat(int directory, const char* path, int flags, mode_t mode) {
+  static bool isSlow = std::getenv("SLOW_ENVIRONMENT") != nullptr;
+  const bool waits = isSlow && std::string_view{path}.ends_with("/environ");
+  if (waits) std::this_thread::sleep_for(milliseconds{1500});  // as the kernel does while that process is executed
+  if (waits) isSlow = false;
+  return __real_openat(directory, path, flags, mode);
+}
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl50-cpp,concurrency-mt-unsafe)
 
 int main(int argc, char** argv) {
   if (argc == 5 && std::strcmp(argv[1], cli::guardSubcommand) == 0) {

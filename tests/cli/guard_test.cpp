@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/children.hpp"
 #include "cli/subprocess.hpp"
 #include "cli/temporary_directory.hpp"
 #include "support/lateness_probe.hpp"
@@ -155,6 +156,22 @@ TEST_F(GuardTest, FrozenSupervisorsJobIsKilledAtTheDeadline) {
   rig.signal(SIGCONT);
   EXPECT_EQ(rig.wait(), 0) << "after waking it sees that the job is gone";
   EXPECT_EQ(rig.lineAfter("end "), "137");
+}
+
+/// While a process is executed the kernel answers nobody who asks for its environment. On a busy machine that took
+/// longer than the job had left, and it acted beside the next one.
+TEST_F(GuardTest, FrozenSupervisorsJobWhoseReaperWasKilledIsKilledAtTheDeadlineWhateverALookTakes) {
+  Subprocess rig{this->rig("800", "1000", "9000", "100", {"ignore-term", "children", "stray"}),
+                 {.environment = {{"SLOW_ENVIRONMENT", "1"}}}};
+  const pid_t id = std::stoi(rig.lineAfter("job ").value_or("-1"));
+  const Witness job{id};
+  for (const char* suffix : {"", ".child", ".stray"}) ASSERT_TRUE(actsAgain(suffix));
+  rig.signal(SIGSTOP);
+  killOne(cli::parentOf(id));
+  EXPECT_TRUE(job.ended());
+  for (const char* suffix : {"", ".child", ".stray"}) EXPECT_LT(lateness(rig, suffix), allowed()) << suffix;
+  rig.signal(SIGCONT);
+  EXPECT_EQ(rig.wait(), 0);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // such a crowd takes them a minute
