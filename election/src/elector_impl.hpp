@@ -115,6 +115,7 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   [[nodiscard]] std::shared_ptr<TermWatch> watched(const std::shared_ptr<TermHandle>& term) const;
   [[nodiscard]] bool leads(const std::shared_ptr<TermHandle>& term) const;
   void lookAtWork(const std::weak_ptr<TermHandle>& of, std::chrono::nanoseconds after);
+  void endLook(const std::shared_ptr<TermHandle>& term) const;
   void watchLostWork(const std::shared_ptr<TermHandle>& term);
   template <class Callback>
   void tell(Callback Listener::*callback, Notice notice);

@@ -73,10 +73,10 @@ TEST_F(SchedulerLooks, aRunThatWaitsForAThreadNeedsNoProgress) {
     held.push_back(std::move(task));
   };
   std::atomic<bool> worked{false};
-  const auto a = started(job([&](const JobRun&) { worked = true; }), progress(5s), stage_.memory, std::move(where),
+  const auto a = started(job([&](const JobRun&) { worked = true; }), progress(1s), stage_.memory, std::move(where),
                          stage_.wallClock());
   ASSERT_TRUE(stage_.until([&] { return stage_.recorded().open.has_value(); }));
-  stage_.advance(1min);
+  stage_.advance(2s);  // less than a lease, after which another copy should lead
   EXPECT_FALSE(lostProgress());
   const std::lock_guard lock{mutex};
   tasks = 100;
