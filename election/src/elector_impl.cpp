@@ -107,11 +107,11 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
   log(LogLevel::info, personOf(candidate()) + (observes() ? " follows the leader on " : " competes on ") + store,
       LogEvent::candidateStarted, {{"candidate", candidate()}, {"store", store}});
   if (observes()) return driver_->submit(event::Start{{}, std::move(sighting)});  // others need not see its end
-  const auto later = [this](std::function<void()> task) {
-    static_cast<void>(driver_->schedule(group_.timing().duration(), std::move(task)));
+  const auto onScheduler = [this](std::function<void()> task) {
+    static_cast<void>(driver_->schedule(nanoseconds{0}, std::move(task)));
   };
   context_->findLivenessFile(
-      group_.name(), later,
+      {group_.name(), group_.timing().duration(), onScheduler},
       [self = shared_from_this(), sighting = std::move(sighting)](std::optional<LivenessFile> livenessFile) {
         self->driver_->submit(event::Start{std::move(livenessFile), sighting});
       });

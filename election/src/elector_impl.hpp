@@ -115,7 +115,7 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   [[nodiscard]] std::shared_ptr<TermWatch> watched(const std::shared_ptr<TermHandle>& term) const;
   [[nodiscard]] bool leads(const std::shared_ptr<TermHandle>& term) const;
   void lookAtWork(const std::weak_ptr<TermHandle>& of, std::chrono::nanoseconds after);
-  void endLook(const std::shared_ptr<TermHandle>& term) const;
+  void dropLookAtWork();
   void watchLostWork(const std::shared_ptr<TermHandle>& term);
   template <class Callback>
   void tell(Callback Listener::*callback, Notice notice);
@@ -148,6 +148,9 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   std::shared_ptr<LeaseDriver> driver_{};
   std::shared_ptr<const TermCell> cell_{};
   std::shared_ptr<ReclaimRequests> reclaims_{};  ///< null: candidate.reclaim_after is not set
+
+  /// lookAtWork(); on the scheduler only. A timer that is left would keep the user's loop running after the end.
+  std::optional<Scheduler::TimerId> workTimer_{};
 
   NoticeQueue notices_{};
   /// The highest token of a term whose onRevoked has returned.

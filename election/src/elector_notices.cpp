@@ -82,31 +82,25 @@ bool ElectorImpl::leads(const std::shared_ptr<TermHandle>& term) const {
 /// A leader whose work cannot begin keeps everybody else from leading. Nothing of the term is reported then.
 void ElectorImpl::lookAtWork(const std::weak_ptr<TermHandle>& of, nanoseconds after) {
   const auto scheduler = context_->scheduler.lock();
-  const auto due = of.lock();
-  if (!scheduler || !due) return;
-  due->look = scheduler->schedule(after, [weak = weak_from_this(), of] {
+  if (!scheduler) return;
+  workTimer_ = scheduler->schedule(after, [weak = weak_from_this(), of] {
     const auto self = weak.lock();
     const auto term = of.lock();
-    if (!self || !term) return;
-    term->look.reset();
-    if (term->work.load() == TermWork::begun) return;
+    if (!self) return;
+    self->workTimer_.reset();
+    if (!term || term->work.load() == TermWork::begun) return;
     const auto why = self->context_->whyNothingRuns(self->group_.timing().duration());
     if (why && self->leads(term) && term->settle(TermWork::never)) {
       term->ended->store(true);
-      return self->driver_->submit(event::WorkFailed{"onElected " + *why, RevokeReason::notStarted, false});
+      self->driver_->submit(event::WorkFailed{"onElected " + *why, RevokeReason::notStarted, false});
     }
     self->lookAtWork(of, self->group_.timing().heartbeat());
   });
 }
 
-/// A timer keeps a loop of the user's from ending.
-void ElectorImpl::endLook(const std::shared_ptr<TermHandle>& term) const {
-  const auto scheduler = context_->scheduler.lock();
-  if (!scheduler) return;
-  scheduler->post([term, of = std::weak_ptr{scheduler}] {
-    const auto tasks = of.lock();
-    if (tasks && term->look) tasks->cancel(*std::exchange(term->look, std::nullopt));
-  });
+void ElectorImpl::dropLookAtWork() {
+  const auto id = std::exchange(workTimer_, std::nullopt);
+  if (const auto scheduler = id ? context_->scheduler.lock() : nullptr) scheduler->cancel(*id);
 }
 
 /// Nothing depends on whether it arrives: the lease matters more than what a leader says about itself.
@@ -153,7 +147,6 @@ void ElectorImpl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) 
   // The stop token fires on a separate thread, because user code may block in it, and a blocked lane must not delay it
   // (I6).
   context_->stopTokens->post([term] { term->stop.fire(); });
-  endLook(term);
   const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
   const std::string reason{toString(why.reason)};
   log(polite ? LogLevel::info : LogLevel::warn,
@@ -227,6 +220,7 @@ void ElectorImpl::tell(Callback Listener::*callback, Notice notice) {
 }
 
 void ElectorImpl::on(const action::Stopped& stopped) {
+  dropLookAtWork();
   const std::string result{toString(stopped.result)};
   log(LogLevel::info, "stopped (" + result + ")", LogEvent::candidateStopped, {{"result", result}});
   if (documents_) documents_->close();
@@ -243,7 +237,6 @@ void ElectorImpl::on(const action::Stopped& stopped) {
 
 void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {
   if (!term->settle(TermWork::begun)) return;
-  endLook(term);
   if (const auto failure = listeners_.call("onElected", &Listener::onElected, Leadership{term})) {
     driver_->submit(event::WorkFailed{*failure});
   }

@@ -4,11 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <tenure/election/leadership.hpp>
-#include <tenure/lockcore/runtime.hpp>
 
 #include "document_writes.hpp"
 #include "lockcore/driver/lease_driver.hpp"
@@ -50,8 +48,7 @@ struct TermHandle {
   StopSignal stop{};
   /// For the watchdog, which may use it after this object is gone.
   const std::shared_ptr<std::atomic<bool>> ended{std::make_shared<std::atomic<bool>>(false)};
-  std::shared_ptr<TermWatch> watch{};        ///< until the work has ended; used by the one that ends the term
-  std::optional<Scheduler::TimerId> look{};  ///< at the work that is due; of the scheduler alone
+  std::shared_ptr<TermWatch> watch{};  ///< until the work has ended; used by the one that ends the term
 
   /// Decides once whether the work begins. False: it was decided before.
   bool settle(TermWork as) noexcept {

@@ -1,5 +1,6 @@
 #include "candidate_context.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -50,8 +51,11 @@ std::optional<std::string> CandidateContext::whyNothingRuns(std::chrono::millise
 
 namespace {
 
+/// How often it is looked whether there is an answer. So a loop of the user's has work no longer than this after it.
+constexpr std::chrono::milliseconds lookEvery{100};
+
 /// The first answer is the one that counts.
-class OneAnswer {
+class OneAnswer : public std::enable_shared_from_this<OneAnswer> {
  public:
   using Found = std::function<void(std::optional<LivenessFile>)>;
   explicit OneAnswer(Found found) : found_{std::move(found)} {}
@@ -63,6 +67,20 @@ class OneAnswer {
     return true;
   }
 
+  /// Only on the scheduler.
+  void await(const std::weak_ptr<Scheduler>& on, std::chrono::nanoseconds patience, std::function<void()> without) {
+    const auto scheduler = given_.load() ? nullptr : on.lock();
+    if (!scheduler) return;
+    if (patience > std::chrono::nanoseconds{0}) {
+      scheduler->schedule(std::min<std::chrono::nanoseconds>(patience, lookEvery),
+                          [self = shared_from_this(), on, patience, without = std::move(without)] {
+                            self->await(on, patience - lookEvery, without);
+                          });
+    } else if (give(std::nullopt)) {
+      without();
+    }
+  }
+
  private:
   std::atomic<bool> given_{false};
   Found found_;  ///< used by the one that gives the answer
@@ -70,8 +88,8 @@ class OneAnswer {
 
 }  // namespace
 
-void CandidateContext::findLivenessFile(const std::string& owner, const Later& later, OneAnswer::Found found) const {
-  const auto without = [logger = logger, owner](const std::string& why) {
+void CandidateContext::findLivenessFile(const LivenessSearch& search, OneAnswer::Found found) const {
+  const auto without = [logger = logger, owner = search.owner](const std::string& why) {
     logger.log(LogLevel::warn, owner + ": no death notice for this process: " + why);
   };
   std::shared_ptr<DeathNotice> notice;
@@ -91,8 +109,8 @@ void CandidateContext::findLivenessFile(const std::string& owner, const Later& l
     if (error) without(error->message);
     answer->give(std::move(livenessFile));
   });
-  later([without, answer] {
-    if (answer->give(std::nullopt)) without("no thread was free to make its file");
+  search.onScheduler([answer, on = scheduler, patience = search.patience, without] {
+    answer->await(on, patience, [without] { without("no thread was free to make its file"); });
   });
 }
 

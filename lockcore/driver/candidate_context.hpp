@@ -46,12 +46,15 @@ struct TENURE_API CandidateContext {
   /// Why nothing ran a callback that was posted `waited` ago; empty: a thread takes it now. Tries again to start one.
   [[nodiscard]] std::optional<std::string> whyNothingRuns(std::chrono::milliseconds waited) const;
 
+  struct LivenessSearch {
+    std::string owner;  ///< for log lines
+    std::chrono::nanoseconds patience;
+    std::function<void(std::function<void()>)> onScheduler;  ///< runs a task there
+  };
   /// Passes on the liveness file of this process, on a thread where file work may block, or inside this call if there
   /// is none. A store that throws, or cannot make the file, costs no more than the file: a crash then costs a lease. So
-  /// does a system without a thread for it: `later` runs what it gets some time later, on another thread.
-  using Later = std::function<void(std::function<void()>)>;
-  void findLivenessFile(const std::string& owner, const Later& later,
-                        std::function<void(std::optional<LivenessFile>)> found) const;
+  /// does a system that gives no thread for it within `patience`.
+  void findLivenessFile(const LivenessSearch& search, std::function<void(std::optional<LivenessFile>)> found) const;
 };
 
 }  // namespace tenure

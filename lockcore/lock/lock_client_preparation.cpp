@@ -19,10 +19,10 @@ void LockClient::Impl::prepare() {
     schema_ = Schema::asked;
   }
   if (first) {
-    const auto later = [this](std::function<void()> task) {
-      if (const auto loop = scheduler()) loop->schedule(options_.lease.duration, std::move(task));
+    const auto onScheduler = [this](std::function<void()> task) {
+      if (const auto loop = scheduler()) loop->post(std::move(task));
     };
-    common_->findLivenessFile(common_->candidate, later,
+    common_->findLivenessFile({common_->candidate, options_.lease.duration, onScheduler},
                               [self = shared_from_this()](std::optional<LivenessFile> livenessFile) {
                                 self->livenessFileFound(std::move(livenessFile));
                               });

@@ -91,7 +91,7 @@ bool isSameTerm(const StoredLease& a, const StoredLease& b) {
   return one.token == other.token && one.holder == other.holder;
 }
 
-void perform(std::shared_ptr<RegisterWrite> write) {
+void perform(const std::shared_ptr<RegisterWrite>& write) {
   const auto known = write->core->known.find(write->call.key);
   if (!known) return loadAndDecide(write, 0);
   // What was known may be out of date, so it decides nothing but what to try.

@@ -50,6 +50,6 @@ struct RegisterWrite {
 /// Decides from what this process last wrote or saw of the lease, if it has, else from what it loads; and once more
 /// from what is stored where that was out of date, within the same time: somebody may have written a label. A swap is
 /// never sent again by itself: what it required has passed and does not come back.
-void perform(std::shared_ptr<RegisterWrite> write);
+void perform(const std::shared_ptr<RegisterWrite>& write);
 
 }  // namespace tenure::stored

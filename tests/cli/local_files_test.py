@@ -29,6 +29,7 @@ SQLITE = "store: {{ type: sqlite, path: {} }}"
 GOOD = SQLITE.format("good.db")
 
 BROKEN = {  # what no restart changes: the code of both
+    "an authority of a kubeconfig that is not there": (83, KUBECONFIG.format("no-authority.yaml")),  # client-go reads it at the load
     "a database that is none": (STORE, SQLITE.format("text")),
     "a directory for a database": (STORE, SQLITE.format("directory")),
     "a pipe for a database": (STORE, SQLITE.format("pipe")),
@@ -66,7 +67,6 @@ MISSING = {  # what is only not there: the code of `run`, or None where it waits
     "a password": (None, ETCD.format("user: u, password_file: none")),
     "a token": (None, SERVER.format("token_file: none")),
     "a kubeconfig": (1, KUBECONFIG.format("none")),
-    "an authority of a kubeconfig": (1, KUBECONFIG.format("no-authority.yaml")),
     "a pod": (1, "store: { type: kubernetes }"),
     "an authority of PostgreSQL": (None, POSTGRESQL.format("sslrootcert: none, sslmode: verify-full")),
     "a passfile": (None, POSTGRESQL.format("passfile: none")),

@@ -62,6 +62,7 @@ TEST_F(SchedulerLooks, aRunWhoseEndTheStoreRefusesNeedsNoProgress) {
   ASSERT_TRUE(stage_.until([&] { return !stage_.recorded().past.empty(); }));
 }
 
+/// Until it has waited for a lease: then the term is given back for another reason.
 TEST_F(SchedulerLooks, aRunThatWaitsForAThreadNeedsNoProgress) {
   std::mutex mutex;
   std::vector<std::function<void()>> held;
@@ -76,8 +77,9 @@ TEST_F(SchedulerLooks, aRunThatWaitsForAThreadNeedsNoProgress) {
   const auto a = started(job([&](const JobRun&) { worked = true; }), progress(1s), stage_.memory, std::move(where),
                          stage_.wallClock());
   ASSERT_TRUE(stage_.until([&] { return stage_.recorded().open.has_value(); }));
-  stage_.advance(2s);  // less than a lease, after which another copy should lead
+  stage_.advance(2500ms);
   EXPECT_FALSE(lostProgress());
+  EXPECT_TRUE(a->status().elector.fencingToken.has_value());
   const std::lock_guard lock{mutex};
   tasks = 100;
   for (auto& task : held) ThreadPool::forCallbacks()->post(std::move(task));
