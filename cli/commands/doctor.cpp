@@ -5,14 +5,10 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/ops/http_listener.hpp>
 
-#include "cli/doctor/ask_server.hpp"
 #include "cli/doctor/judge.hpp"
-#include "cli/doctor/probe_store.hpp"
-#include "cli/doctor/read_clocks.hpp"
-#include "cli/doctor/read_files.hpp"
-#include "cli/doctor/read_limits.hpp"
-#include "cli/doctor/report_text.hpp"
-#include "cli/doctor/versions.hpp"
+#include "cli/doctor/machine.hpp"
+#include "cli/doctor/probe.hpp"
+#include "cli/doctor/report.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/job_cgroup.hpp"
 #include "cli/output.hpp"

@@ -1,5 +1,3 @@
-#include "ask_server.hpp"
-
 #include <chrono>
 #include <future>
 #include <memory>
@@ -11,9 +9,10 @@
 #include <tenure/config/kubeconfig.hpp>
 #include <tenure/lockcore/clock.hpp>
 
+#include "probe.hpp"
+
 #ifdef TENURE_HAS_NET
 #include "lockcore/net/http_client.hpp"
-#include "server_reply.hpp"
 #endif
 #ifdef TENURE_HAS_AWS
 #include "lockcore/aws/service_access.hpp"

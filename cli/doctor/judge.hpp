@@ -2,7 +2,7 @@
 #pragma once
 
 #include "facts.hpp"
-#include "finding.hpp"
+#include "report.hpp"
 
 namespace tenure::cli::doctor {
 

@@ -1,16 +1,23 @@
+#include <chrono>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "config/src/duration.hpp"
 #include "judge.hpp"
-#include "latency_text.hpp"
+#include "latency.hpp"
 
 namespace tenure::cli::doctor {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+
+/// `0.042ms`, `3.1ms`, `250ms`: three digits are enough for people.
+std::string latencyText(std::chrono::nanoseconds time) {
+  const double millis = std::chrono::duration<double, std::milli>(time).count();
+  return fmt::format("{:.{}f}ms", millis, millis < 1 ? 3 : millis < 100 ? 1 : 0);
+}
 
 std::string withName(const StoreFacts& store, const std::string& text) {
   return text.starts_with(store.name) ? text : store.name + ": " + text;

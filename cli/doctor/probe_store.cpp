@@ -1,5 +1,3 @@
-#include "probe_store.hpp"
-
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -9,6 +7,7 @@
 #include "config/src/store_types.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "probe.hpp"
 
 namespace tenure::cli::doctor {
 namespace {

@@ -1,12 +1,23 @@
-#include "read_clocks.hpp"
-
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/timex.h>
 
 #include <fmt/format.h>
 
+#include "machine.hpp"
+
 namespace tenure::cli::doctor {
+
+std::optional<std::string> MachineTree::text(const std::string& path) const {
+  std::ifstream in{root_ + path};
+  if (!in) return std::nullopt;
+  std::string text{std::istreambuf_iterator<char>{in}, {}};
+  if (in.bad()) return std::nullopt;
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;

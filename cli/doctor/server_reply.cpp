@@ -1,6 +1,7 @@
-#include "server_reply.hpp"
-
 #include <string>
+
+#include "lockcore/net/http_client.hpp"
+#include "probe.hpp"
 
 #ifdef TENURE_HAS_AWS
 #include "lockcore/aws/times.hpp"

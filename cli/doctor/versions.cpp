@@ -1,11 +1,11 @@
-#include "versions.hpp"
-
 #include <algorithm>
 #include <string>
 
 #include <boost/version.hpp>
 
 #include <tenure/lockcore/version.hpp>
+
+#include "machine.hpp"
 
 #ifdef TENURE_HAS_NET
 #include "lockcore/net/library_version.hpp"

@@ -7,11 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/doctor/read_clocks.hpp"
-#include "cli/doctor/read_files.hpp"
-#include "cli/doctor/read_limits.hpp"
-#include "cli/doctor/store_files.hpp"
-#include "cli/doctor/versions.hpp"
+#include "cli/doctor/machine.hpp"
 #include "cli/temporary_directory.hpp"
 
 namespace tenure::cli::doctor {

@@ -1,5 +1,7 @@
 // The report as text and as JSON (golden/doctor.*), and the table of checks in the reference. TENURE_UPDATE=1 writes
 // all of them.
+#include "cli/doctor/report.hpp"
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -9,7 +11,6 @@
 
 #include "cli/doctor/good_facts.hpp"
 #include "cli/doctor/judge.hpp"
-#include "cli/doctor/report_text.hpp"
 #include "cli/temporary_directory.hpp"
 
 namespace tenure::cli::doctor {

@@ -1,7 +1,8 @@
 // What the reply of a server tells `tenure doctor`.
-#include "cli/doctor/server_reply.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cli/doctor/probe.hpp"
+#include "lockcore/net/http_client.hpp"
 
 namespace tenure::cli::doctor {
 namespace {

@@ -1,9 +1,11 @@
-// What `tenure doctor` finds: the list of its checks, and a report.
+// What `tenure doctor` finds: the list of its checks, and a report for people and for programs.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "facts.hpp"
 
 namespace tenure::cli::doctor {
 
@@ -58,5 +60,10 @@ class Report {
   std::vector<Finding> findings_;
   std::vector<NotLookedAt> missing_;
 };
+
+/// Groups with their findings, the worst word first in each line; what was not looked at; a last line with the sums.
+[[nodiscard]] std::string toText(const Facts& facts, const Report& report, bool colours);
+/// One line with a line break; docs/reference/program.md lists the keys.
+[[nodiscard]] std::string toJson(const Facts& facts, const Report& report);
 
 }  // namespace tenure::cli::doctor

@@ -1,13 +1,18 @@
-// Asks the store what an election asks it, and measures.
+// Asks the store what an election asks it, measures, and reads what its server says of itself.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 #include <tenure/config/group_config.hpp>
 
 #include "cli/commands/config_file.hpp"
 #include "facts.hpp"
+
+namespace tenure::net {
+struct HttpResponse;
+}  // namespace tenure::net
 
 namespace tenure::cli::doctor {
 
@@ -23,5 +28,11 @@ struct ProbeOptions {
 
 /// The name of that lease. One for a store, so that many doctors leave one counter.
 inline constexpr const char* doctorLease = "tenure-doctor";
+
+/// Blocking, for a few seconds for each server that does not answer. Empty: the store has none.
+[[nodiscard]] std::optional<ServerFacts> askServer(const StoreConfig& store);
+
+/// `now`: the wall clock in the middle of the call, since 1970.
+[[nodiscard]] ServerFacts factsIn(const net::HttpResponse& reply, std::chrono::milliseconds now);
 
 }  // namespace tenure::cli::doctor
