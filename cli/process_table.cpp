@@ -1,11 +1,11 @@
 #include "process_table.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "process.hpp"
 
 namespace tenure::cli {
@@ -36,11 +36,9 @@ bool ProcessTable::forEach(const std::function<bool(pid_t)>& goesOn) {
     errno = 0;
     const dirent* entry = readdir(directory_.get());  // NOLINT(concurrency-mt-unsafe): the stream is this object's own
     if (entry == nullptr) break;
-    pid_t process = 0;
-    const std::string_view name{entry->d_name};
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (error != std::errc{} || end != name.data() + name.size()) continue;
-    whole = goesOn(process);
+    const auto process = numberFrom<pid_t>(entry->d_name);
+    if (!process) continue;
+    whole = goesOn(*process);
     if (!whole) break;
   }
   if (whole && errno != 0) error_ = errno;

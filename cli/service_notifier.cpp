@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "environment.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "wakeups.hpp"
@@ -32,10 +32,8 @@ constexpr nanoseconds retryAfter = std::chrono::seconds{1};
 
 /// Zero: not a number, or too great to be one of nanoseconds.
 std::int64_t numberIn(const std::string& text) noexcept {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && number > 0 && number < INT64_MAX / 1000 ? number : 0;
+  const auto number = numberFrom<std::int64_t>(text).value_or(0);
+  return number > 0 && number < INT64_MAX / 1000 ? number : 0;
 }
 
 /// Line breaks would begin another assignment. Names may hold any byte.

@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <fcntl.h>
 #include <optional>
@@ -35,12 +34,10 @@ std::optional<Address> addressOf(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
   std::string_view host = text.substr(0, colon);
-  const std::string_view digits = text.substr(colon + 1);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  Address out{std::string{host}, 0};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.port);
-  if (error != std::errc{} || end != digits.data() + digits.size() || digits.empty()) return std::nullopt;
-  return out;
+  const auto port = numberFrom<decltype(Address::port)>(text.substr(colon + 1));
+  if (!port) return std::nullopt;
+  return Address{std::string{host}, *port};
 }
 
 std::optional<Address> upstreamOf(std::string_view text) {

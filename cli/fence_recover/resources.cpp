@@ -4,6 +4,7 @@
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure::cli {
@@ -24,14 +25,13 @@ StoreResult<RecoverableResource> opened(const std::string& word, FenceResult<std
 
 /// For redis-cli, which reads words in double quotes as C does.
 std::string redisWord(const std::string& text) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out{'"'};
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out.append({'\\', c});
     } else if (byte < 0x20) {
-      out.append({'\\', 'x', digits[byte >> 4U], digits[byte & 15U]});
+      out += "\\x" + hexOf(c);
     } else {
       out += c;
     }

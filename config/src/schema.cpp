@@ -154,9 +154,7 @@ boost::system::result<Names, ValueFault> parseNames(std::string_view text) {
   Names names;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::string_view name = text.substr(begin, end - begin);
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    const std::string_view name = trimmed(text.substr(begin, end - begin), " ");
     if (name.empty()) return ValueFault{"has an empty name; write names with single commas between"};
     names.emplace_back(name);
     begin = end + 1;

@@ -5,18 +5,13 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/name_text.hpp"
 
 namespace tenure::config {
 namespace {
 
 constexpr std::string_view byteOrderMark{"\xEF\xBB\xBF"};
-
-std::string hex(char c) {
-  static constexpr std::string_view digits{"0123456789abcdef"};
-  const auto byte = static_cast<unsigned char>(c);
-  return {'0', 'x', digits[byte >> 4U], digits[byte & 0xFU]};
-}
 
 /// Length of the well-formed character at the start, 0 if there is none.
 std::size_t characterLength(std::string_view text) {
@@ -148,14 +143,14 @@ std::optional<TextFault> SourceText::badByte() const {
   if (isUtf8(text_)) return std::nullopt;
   std::size_t at = 0;
   while (const std::size_t length = characterLength(std::string_view{text_}.substr(at))) at += length;
-  return TextFault{placeOf(at), "the byte " + hex(text_[at]) + " is not UTF-8; save the file as UTF-8"};
+  return TextFault{placeOf(at), "the byte 0x" + hexOf(text_[at]) + " is not UTF-8; save the file as UTF-8"};
 }
 
 std::optional<TextFault> SourceText::badCharacter() const {
   const auto found = std::find_if(text_.begin(), text_.end(), isForbidden);
   if (found == text_.end()) return std::nullopt;
   return TextFault{placeOf(static_cast<std::size_t>(found - text_.begin())),
-                   "the control character " + hex(*found) + " is not allowed; remove it"};
+                   "the control character 0x" + hexOf(*found) + " is not allowed; remove it"};
 }
 
 std::optional<TextFault> SourceText::oddOutsideComments() const {

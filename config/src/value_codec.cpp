@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "lockcore/port/ascii_text.hpp"
 
@@ -43,9 +42,7 @@ Codec<std::vector<std::string>> listCodec(std::string allowed) {
     Items items;
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
-      std::string_view item = text.substr(begin, end - begin);
-      item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
-      item = item.substr(0, item.find_last_not_of(' ') + 1);
+      const std::string_view item = trimmed(text.substr(begin, end - begin), " ");
       if (item.empty()) return ValueFault{"has an empty item; allowed is " + allowed};
       items.emplace_back(item);
       begin = end + 1;
@@ -77,13 +74,10 @@ Codec<unsigned> wholeNumberCodec(const OptionRange<unsigned>& range) {
   const std::string allowed = std::to_string(range.least) + " to " + std::to_string(range.most);
   const auto parse = [allowed](std::string_view text) -> boost::system::result<unsigned, ValueFault> {
     const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-    const bool isNumber =
-        !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!isNumber) return ValueFault{inQuotes(text) + " is not a whole number; allowed is " + allowed};
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{}) return outOfRange(text, allowed);
-    return value;
+    if (!isAllDigits(digits)) return ValueFault{inQuotes(text) + " is not a whole number; allowed is " + allowed};
+    const auto value = numberFrom<unsigned>(text);
+    if (!value) return outOfRange(text, allowed);
+    return *value;
   };
   return {"whole number", allowed, parse, [](const unsigned& value) { return std::to_string(value); }};
 }
@@ -101,12 +95,11 @@ Codec<std::chrono::milliseconds> durationCodec(const OptionRange<std::chrono::mi
 
 std::string yamlKey(std::string_view text) {
   if (isPlainSafe(text)) return std::string{text};
-  static constexpr std::string_view digits{"0123456789abcdef"};
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F) {
-      out.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xFU]);
+      out += "\\x" + hexOf(c);
       continue;
     }
     if (c == '"' || c == '\\') out += '\\';

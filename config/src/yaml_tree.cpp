@@ -218,11 +218,6 @@ std::string inPlainWords(const std::string& message, std::string_view line) {
   return out;
 }
 
-std::string_view trimmed(std::string_view line) {
-  const std::size_t begin = line.find_first_not_of(" \t\r");
-  return begin == std::string_view::npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-}
-
 /// YAML takes `group billing` above `store:` for the beginning of one long key, and reports the colon of the next line.
 /// The line to correct is the one without a colon.
 std::optional<YamlFault> missingColon(const SourceText& source, std::size_t offset) {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <charconv>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <sys/un.h>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
@@ -17,13 +17,7 @@ constexpr std::string_view unixPrefix = "unix:";
 constexpr const char* allowed =
     "allowed is ADDRESS:PORT such as 127.0.0.1:9200 or [::1]:9200, or unix:/PATH of a socket";
 
-std::optional<std::uint16_t> portOf(std::string_view digits) {
-  std::uint16_t port = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, port);
-  const bool good = !digits.empty() && error == std::errc{} && stop == end;
-  return good ? std::optional{port} : std::nullopt;
-}
+std::optional<std::uint16_t> portOf(std::string_view digits) { return numberFrom<std::uint16_t>(digits); }
 
 bool isNumeric(const std::string& host, int family) {
   unsigned char bytes[16];

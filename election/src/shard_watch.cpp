@@ -1,7 +1,8 @@
 #include "shard_watch.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure {
 namespace {
@@ -9,14 +10,6 @@ namespace {
 constexpr std::string_view slotName = "member/";
 /// The number of free slots to choose from, so that candidates that start together seldom choose the same one.
 constexpr std::size_t choices = 8;
-
-template <class Number>
-std::optional<Number> numberFrom(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// The value after `name=` in words that are separated by blanks.
 template <class Number>

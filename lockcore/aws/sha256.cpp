@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "lockcore/net/tls.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::aws {
 namespace {
@@ -42,11 +43,10 @@ Digest sha256(std::initializer_list<std::string_view> parts) {
 }
 
 void appendHex(std::string& out, const Digest& digest) {
-  static constexpr std::string_view digits = "0123456789abcdef";
   std::array<char, 2 * std::tuple_size_v<Digest>> text{};
   for (std::size_t i = 0; i < digest.size(); ++i) {
-    text[2 * i] = digits[digest[i] >> 4U];
-    text[2 * i + 1] = digits[digest[i] & 0xFU];
+    text[2 * i] = hexDigits[digest[i] >> 4U];
+    text[2 * i + 1] = hexDigits[digest[i] & 0xFU];
   }
   out.append(text.data(), text.size());
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +15,7 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/open_file.hpp"
@@ -92,11 +92,8 @@ std::optional<milliseconds> statedLease(const UniqueFd& livenessFile, int& syste
     if (text.size() != line.size() || !text.starts_with(label) || text.back() != '\n') return std::nullopt;
     const std::string_view first = text.substr(label.size(), digits);
     const std::string_view second = text.substr(label.size() + digits + 1, digits);
-    std::int64_t value = -1;
-    const auto [end, fault] = std::from_chars(first.data(), first.data() + first.size(), value);
-    if (first == second && fault == std::errc{} && end == first.data() + first.size() && value >= 0) {
-      return milliseconds{value};
-    }
+    const auto value = numberFrom<std::int64_t>(first);
+    if (first == second && value && *value >= 0) return milliseconds{*value};
   }
   return std::nullopt;
 }
@@ -113,7 +110,7 @@ const std::string& bootId() {
 }
 
 bool isLivenessFileId(std::string_view text) noexcept {
-  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return text.size() == 32 && text.find_first_not_of(hexDigits) == std::string_view::npos;
 }
 
 std::string livenessFilePath(const std::string& directory, std::string_view id) {

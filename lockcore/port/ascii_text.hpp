@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,13 +38,39 @@ namespace tenure {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// The number, if the whole text is one in decimal that fits.
+/// Only digits, and at least one.
+[[nodiscard]] constexpr bool isAllDigits(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), isDigit);
+}
+
+/// The number, if the whole text is one in that base that fits. It has no plus sign and no space around it.
 template <class Number>
-[[nodiscard]] std::optional<Number> numberFrom(std::string_view text) noexcept {
+[[nodiscard]] std::optional<Number> numberFrom(std::string_view text, int base = 10) noexcept {
   Number number{};
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+inline constexpr std::string_view hexDigits{"0123456789abcdef"};
+
+/// Two digits.
+[[nodiscard]] inline std::string hexOf(char byte) {
+  const auto value = static_cast<unsigned char>(byte);
+  return {hexDigits[value >> 4U], hexDigits[value & 0xFU]};
+}
+
+/// The last `digits` digits of a number, with zeros in front.
+[[nodiscard]] inline std::string hexOf(std::uint64_t number, std::size_t digits) {
+  std::string out(digits, '0');
+  for (auto digit = out.rbegin(); digit != out.rend(); ++digit, number >>= 4U) *digit = hexDigits[number & 0xFU];
+  return out;
+}
+
+/// Without the characters of `blank` at its ends.
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text, std::string_view blank = " \t\r\n") noexcept {
+  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+  return text.substr(0, text.find_last_not_of(blank) + 1);
 }
 
 /// Parts of `text`, without the white space round them.

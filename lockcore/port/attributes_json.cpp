@@ -4,12 +4,12 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "ascii_text.hpp"
+
 namespace tenure {
 namespace {
 
 using Attributes = std::map<std::string, std::string>;
-
-constexpr std::string_view escapeDigits = "0123456789abcdef";
 
 void appendQuoted(std::string& out, std::string_view text) {
   out += '"';
@@ -18,7 +18,7 @@ void appendQuoted(std::string& out, std::string_view text) {
     if (c == '"' || c == '\\') {
       out += '\\', out += c;
     } else if (byte < 0x20) {
-      out += "\\u00", out += escapeDigits[byte >> 4U], out += escapeDigits[byte & 0xFU];
+      out += "\\u00" + hexOf(c);
     } else {
       out += c;
     }
@@ -111,8 +111,7 @@ class Reader {
     for (int i = 0; i < 4; ++i) {
       char c = 0;
       if (!next(c)) return false;
-      if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-      const std::size_t digit = escapeDigits.find(c);
+      const std::size_t digit = hexDigits.find(lower(c));
       if (digit == std::string_view::npos) return false;
       out = out * 16 + static_cast<std::uint32_t>(digit);
     }

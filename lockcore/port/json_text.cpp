@@ -4,13 +4,13 @@
 #include <array>
 #include <charconv>
 
+#include "ascii_text.hpp"
 #include "name_text.hpp"
 #include "utf8.hpp"
 
 namespace tenure {
 namespace {
 
-constexpr std::string_view jsonHexDigits = "0123456789abcdef";
 constexpr std::string_view base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 bool needsEscape(char c) noexcept { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
@@ -20,8 +20,7 @@ void appendEscaped(std::string& out, char c) {
     out += '\\', out += c;
     return;
   }
-  const auto byte = static_cast<unsigned char>(c);
-  out += "\\u00", out += jsonHexDigits[byte >> 4U], out += jsonHexDigits[byte & 0xFU];
+  out += "\\u00" + hexOf(c);
 }
 
 std::string jsonEscape(char c) {

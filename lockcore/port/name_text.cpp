@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "ascii_text.hpp"
 #include "composition_tables.hpp"
 #include "utf8.hpp"
 
@@ -220,11 +221,7 @@ bool isNeverComposed(char32_t code) noexcept {
 std::string OddCharacter::text() const { return codeText(code) + ' ' + std::string{name}; }
 
 std::string escapeOf(const OddCharacter& odd) {
-  const std::size_t digits = odd.code > 0xFFFF ? 8 : 4;
-  std::string out(digits, '0');
-  char32_t code = odd.code;
-  for (std::size_t i = digits; i-- > 0; code >>= 4U) out[i] = "0123456789abcdef"[code & 0xFU];
-  return (digits == 4 ? "\\u" : "\\U") + out;
+  return odd.code > 0xFFFF ? "\\U" + hexOf(odd.code, 8) : "\\u" + hexOf(odd.code, 4);
 }
 
 std::optional<OddCharacter> oddCharacter(std::string_view character) noexcept {

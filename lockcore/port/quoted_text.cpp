@@ -4,6 +4,7 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "ascii_text.hpp"
 #include "name_text.hpp"
 #include "utf8.hpp"
 
@@ -12,14 +13,13 @@ namespace {
 
 /// `character` is a byte of ASCII, a character of UTF-8, or a byte that is none. Quotes are left to the caller.
 void appendShown(std::string& out, std::string_view character) {
-  static constexpr std::string_view digits{"0123456789abcdef"};
   const auto byte = static_cast<unsigned char>(character[0]);
   if (character == "\n") {
     out += "\\n";
   } else if (character == "\t") {
     out += "\\t";
   } else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && utf8SequenceLength(character) == 0)) {
-    out.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xFU]);
+    out += "\\x" + hexOf(character[0]);
   } else if (const auto odd = oddCharacter(character); odd && odd->kind != OddCharacter::Kind::lookAlike) {
     out += escapeOf(*odd);
   } else {

@@ -1,13 +1,12 @@
 // The text of a lock token: written in only one way, and read strictly.
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <system_error>
 
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "lock_token_parts.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/stored_key.hpp"
 
 namespace tenure {
@@ -17,12 +16,10 @@ constexpr std::string_view tokenPrefix = "tenure-lock:";
 constexpr std::string_view tokenFormat = "1";
 constexpr std::string_view sumField = ",sum=";
 constexpr std::size_t sumDigits = 16;
-constexpr std::string_view tokenHexDigits = "0123456789abcdef";
 
 /// Inside a word these characters have no meaning for any shell, and most of them end no selection in a terminal.
 bool isShellSafe(char c) {
-  const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return alphanumeric || std::string_view{"-_.:/@+"}.find(c) != std::string_view::npos;
+  return isLetter(c) || isDigit(c) || std::string_view{"-_.:/@+"}.find(c) != std::string_view::npos;
 }
 
 void appendEscaped(std::string& out, std::string_view value) {
@@ -30,8 +27,7 @@ void appendEscaped(std::string& out, std::string_view value) {
     if (isShellSafe(c)) {
       out += c;
     } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', tokenHexDigits[byte >> 4], tokenHexDigits[byte & 0xF]};
+      out += '%' + hexOf(c);
     }
   }
 }
@@ -45,7 +41,7 @@ std::optional<std::string> unescaped(std::string_view value) {
       continue;
     }
     if (value[i] != '%' || i + 2 >= value.size()) return std::nullopt;
-    const std::size_t high = tokenHexDigits.find(value[i + 1]), low = tokenHexDigits.find(value[i + 2]);
+    const std::size_t high = hexDigits.find(value[i + 1]), low = hexDigits.find(value[i + 2]);
     if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
     const char c = static_cast<char>(high << 4 | low);
     if (isShellSafe(c)) return std::nullopt;  // each value has only one spelling
@@ -59,9 +55,7 @@ std::optional<std::string> unescaped(std::string_view value) {
 std::string checksumOf(std::string_view text) {
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
-  std::string out(sumDigits, '0');
-  for (auto digit = out.rbegin(); digit != out.rend(); ++digit, hash >>= 4) *digit = tokenHexDigits[hash & 0xF];
-  return out;
+  return hexOf(hash, sumDigits);
 }
 
 LockError malformed(std::string what) { return {LockErrc::malformed, "the lock token " + std::move(what)}; }
@@ -69,11 +63,8 @@ LockError malformed(std::string what) { return {LockErrc::malformed, "the lock t
 /// Decimal digits without sign and leading zeros, up to `most`.
 std::optional<std::int64_t> decimalIn(std::string_view text, std::int64_t most) {
   if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
-  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (fault != std::errc{} || end != text.data() + text.size() || number > most) return std::nullopt;
-  return number;
+  const auto number = isAllDigits(text) ? numberFrom<std::int64_t>(text) : std::nullopt;
+  return number && *number <= most ? number : std::nullopt;
 }
 
 /// Takes `,name=value` fields from the front, in the order in which they were written.

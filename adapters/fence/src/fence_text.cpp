@@ -1,22 +1,19 @@
 #include "fence_text.hpp"
 
-#include <charconv>
 #include <cstdint>
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
 
 std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept {
   if (text.empty() || text.front() < '1' || text.front() > '9') return std::nullopt;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  const FencingToken token{value};
-  if (token > maxFencingToken) return std::nullopt;
-  return token;
+  const auto value = numberFrom<std::uint64_t>(text);
+  if (!value || FencingToken{*value} > maxFencingToken) return std::nullopt;
+  return FencingToken{*value};
 }
 
 FenceError damagedFence(const std::string& where, const std::string& lease, std::string_view stored) {

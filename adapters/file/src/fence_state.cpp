@@ -5,6 +5,8 @@
 #include <charconv>
 #include <vector>
 
+#include "lockcore/port/ascii_text.hpp"
+
 namespace tenure::file_fence {
 namespace {
 
@@ -40,14 +42,6 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-template <class Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<std::string> unescaped(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -55,7 +49,7 @@ std::optional<std::string> unescaped(std::string_view text) {
       out += text[at];
       continue;
     }
-    const auto byte = number<unsigned char>(text.substr(at + 1, 2), 16);
+    const auto byte = numberFrom<unsigned char>(text.substr(at + 1, 2), 16);
     if (!byte || at + 2 >= text.size()) return std::nullopt;
     out += static_cast<char>(*byte);
     at += 2;
@@ -76,8 +70,8 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 bool readLine(std::string_view line, FenceState& state) {
   const auto words = split(line, ' ');
   if (words[0] == "content" && words.size() == 4) {
-    const auto sequence = number<std::uint64_t>(words[1]);
-    const auto length = number<std::uint64_t>(words[2]);
+    const auto sequence = numberFrom<std::uint64_t>(words[1]);
+    const auto length = numberFrom<std::uint64_t>(words[2]);
     if (!sequence || !length) return false;
     state.sequence = *sequence;
     state.length = *length;
@@ -86,7 +80,7 @@ bool readLine(std::string_view line, FenceState& state) {
   }
   if (words[0] != "lease" || words.size() != 4) return false;
   const auto lease = unescaped(words[1]);
-  const auto token = number<std::uint64_t>(words[2]);
+  const auto token = numberFrom<std::uint64_t>(words[2]);
   const auto holder = unescaped(words[3]);
   return lease && token && holder &&
          state.leases.emplace(*lease, FenceState::Seen{FencingToken{*token}, *holder}).second;

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "fence_claims.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "structured_field.hpp"
 
 namespace tenure {
@@ -24,16 +24,8 @@ bool isItsOwnKey(std::string_view lease) { return http_fence::isKey(lease) && le
 
 FenceHeaderFault fault(std::string message) { return {std::move(message)}; }
 
-bool allDigits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 std::optional<FencingToken> tokenOf(std::string_view digits) {
-  std::uint64_t value = 0;
-  if (!allDigits(digits) || std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc{}) {
-    return std::nullopt;
-  }
-  const FencingToken token{value};
+  const FencingToken token{numberFrom<std::uint64_t>(digits).value_or(0)};
   if (token.isNone() || token > maxFencingToken) return std::nullopt;
   return token;
 }
@@ -60,7 +52,7 @@ class MemberReader {
   [[nodiscard]] std::optional<FenceHeaderFault> readToken() {
     std::string digits;
     if (const auto number = reader_.numberText(mostIntegerDigits + 1)) {
-      if (number->size() > mostIntegerDigits || !allDigits(*number)) return badToken();
+      if (number->size() > mostIntegerDigits || !isAllDigits(*number)) return badToken();
       digits = *number;
     } else if (const auto text = reader_.text()) {
       const bool canonical =

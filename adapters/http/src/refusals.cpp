@@ -4,12 +4,11 @@
 #include <tenure/adapters/http_fence_client.hpp>
 
 #include "fence_claims.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure {
 namespace http_fence {
 namespace {
-
-constexpr std::string_view jsonHexDigits = "0123456789abcdef";
 
 /// A JSON string with its quotes; the text is UTF-8.
 std::string jsonText(std::string_view text) {
@@ -19,7 +18,7 @@ std::string jsonText(std::string_view text) {
     if (c == '"' || c == '\\') {
       out.append({'\\', c});
     } else if (byte < 0x20) {
-      out.append("\\u00").append({jsonHexDigits[byte >> 4U], jsonHexDigits[byte & 15U]});
+      out += "\\u00" + hexOf(c);
     } else {
       out += c;
     }

@@ -49,8 +49,6 @@ std::optional<std::string> bytesFromBase64(std::string_view text) {
 
 namespace {
 
-constexpr std::string_view hexDigits = "0123456789abcdef";
-
 bool isPrintable(char c) { return c >= 0x20 && c < 0x7F; }
 bool isKeyCharacter(char c) { return isLower(c) || isDigit(c) || c == '_' || c == '-' || c == '.' || c == '*'; }
 
@@ -77,8 +75,7 @@ std::string quotedField(std::string_view text) {
     if (isPrintable(c) && c != '%' && c != '"') {
       out += c;
     } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out.append({'%', hexDigits[byte >> 4U], hexDigits[byte & 15U]});
+      out += '%' + hexOf(c);
     }
   }
   return "%\"" + out + '"';

@@ -9,7 +9,7 @@
 namespace tenure::postgresql_fence {
 namespace {
 
-std::string trimmed(std::string text) {
+std::string inOneLine(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -19,10 +19,10 @@ std::string trimmed(std::string text) {
 std::string messageOf(PGconn* connection, const PGresult* result) {
   if (result != nullptr) {
     if (const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY); primary != nullptr) {
-      return trimmed(primary);
+      return inOneLine(primary);
     }
   }
-  std::string text = trimmed(PQerrorMessage(connection));
+  std::string text = inOneLine(PQerrorMessage(connection));
   return text.empty() ? "no answer" : text;
 }
 

@@ -1,13 +1,12 @@
 #include "lease_row.hpp"
 
-#include <charconv>
 #include <cstdint>
-#include <system_error>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::postgresql_fence {
 namespace {
@@ -30,11 +29,8 @@ bool LeaseRowCheck::proves(const PGresult* answer) const {
 /// Only a counter that is certainly not above the token announces none. One that was set back is put right by the next
 /// acquisition.
 bool LeaseRowCheck::announcesTakeover(const PGresult* row) const {
-  const std::string stored = textOf(row, counter);
-  std::int64_t value = 0;
-  const auto read = std::from_chars(stored.data(), stored.data() + stored.size(), value);
-  const bool isNumber = read.ec == std::errc{} && read.ptr == stored.data() + stored.size();
-  return !isNumber || value > static_cast<std::int64_t>(stamp_.token.value());
+  const auto value = numberFrom<std::int64_t>(textOf(row, counter));
+  return !value || *value > static_cast<std::int64_t>(stamp_.token.value());
 }
 
 FenceError LeaseRowCheck::refusal(const PGresult* answer) const {

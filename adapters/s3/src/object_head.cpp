@@ -1,7 +1,6 @@
 #include "object_head.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -9,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::s3_fence {
 namespace {
@@ -23,13 +23,6 @@ std::optional<std::string> textAt(const object& in, std::string_view name) {
   const auto* text = found == nullptr ? nullptr : found->if_string();
   if (text == nullptr) return std::nullopt;
   return std::string{text->data(), text->size()};
-}
-
-std::optional<std::size_t> numberIn(const std::string& text) {
-  std::size_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
 }
 
 std::optional<TermStamp> termIn(const value& one) {
@@ -74,7 +67,7 @@ std::optional<ObjectHead> headIn(const object& json) {
   auto write = textAt(json, "write");
   auto replaces = textAt(json, "replaces");
   auto data = textAt(json, "data");
-  const auto size = numberIn(textAt(json, "size").value_or(""));
+  const auto size = numberFrom<std::size_t>(textAt(json, "size").value_or(""));
   auto terms = termsIn(json);
   if (!write || write->empty() || !replaces || !data || !size || !terms) return std::nullopt;
   return ObjectHead{*std::move(write), *std::move(replaces), *size, *std::move(data), *std::move(terms)};

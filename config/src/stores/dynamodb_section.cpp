@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/src/store_section.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/stores/dynamodb/src/options_check.hpp"
 
 #ifdef TENURE_HAS_STORE_DYNAMODB
@@ -13,23 +14,17 @@ namespace {
 using Section = StoreSection<DynamoDbStoreOptions>;
 using Tags = std::map<std::string, std::string>;
 
-std::string withoutBlanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return std::string{text.substr(first, text.find_last_not_of(' ') - first + 1)};
-}
-
 boost::system::result<Tags, ValueFault> parseTags(std::string_view text) {
   Tags tags;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view tag = text.substr(begin, end - begin);
     const std::size_t equals = tag.find('=');
-    const std::string name = withoutBlanks(tag.substr(0, std::min(equals, tag.size())));
+    const std::string name{trimmed(tag.substr(0, std::min(equals, tag.size())), " ")};
     if (equals == std::string_view::npos || name.empty()) {
       return ValueFault{inQuotes(tag) + " is not a tag; write name=value, several with commas between"};
     }
-    if (!tags.emplace(name, withoutBlanks(tag.substr(equals + 1))).second) {
+    if (!tags.emplace(name, std::string{trimmed(tag.substr(equals + 1), " ")}).second) {
       return ValueFault{"the tag " + inQuotes(name) + " is given twice"};
     }
     begin = end + 1;
