@@ -28,10 +28,8 @@ Colour colourOf(const TermEvent& event) {
     case TermEvent::Kind::elected:
     case TermEvent::Kind::doubtEnded:
       return Colour::good;
-    case TermEvent::Kind::revoked: {
-      const bool asked = event.reason == RevokeReason::stopped || event.reason == RevokeReason::steppedDown;
-      return asked ? Colour::none : Colour::bad;
-    }
+    case TermEvent::Kind::revoked:
+      return event.reason && wasWanted(*event.reason) ? Colour::none : Colour::bad;
     default:
       return Colour::warning;
   }

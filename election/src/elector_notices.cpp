@@ -147,9 +147,8 @@ void ElectorImpl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) 
   // The stop token fires on a separate thread, because user code may block in it, and a blocked lane must not delay it
   // (I6).
   context_->stopTokens->post([term] { term->stop.fire(); });
-  const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
   const std::string reason{toString(why.reason)};
-  log(polite ? LogLevel::info : LogLevel::warn,
+  log(wasWanted(why.reason) ? LogLevel::info : LogLevel::warn,
       "revoked (" + reason + (why.detail.empty() ? "" : ": " + why.detail) + "), fencing token " + toString(why.token),
       LogEvent::revoked, {{"token", why.token}, {"reason", reason}, {"detail", why.detail}});
   termLane_->post([self = shared_from_this(), term, why = std::move(why)] { self->runRevoked(term, why); });

@@ -97,8 +97,7 @@ bool LockSession::lose(const TermEnd& loss) {
     loss_ = loss;
     callbacks.swap(lostCallbacks_);
   }
-  const bool polite = loss.reason == RevokeReason::stopped || loss.reason == RevokeReason::steppedDown;
-  log(polite ? LogLevel::info : LogLevel::warn,
+  log(wasWanted(loss.reason) ? LogLevel::info : LogLevel::warn,
       "lost (" + std::string{toString(loss.reason)} + ": " + loss.detail + "), fencing token " + toString(loss.token));
   failChanges(lostError());
   for (auto& callback : callbacks) tell("onLost", [callback = std::move(callback), loss] { callback(loss); });

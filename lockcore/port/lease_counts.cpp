@@ -3,7 +3,6 @@
 namespace tenure {
 
 static_assert(static_cast<std::size_t>(RenewalOutcome::unknown) + 1 == renewalOutcomes);
-static_assert(static_cast<std::size_t>(RevokeReason::notStarted) + 1 == revokeReasons);
 
 std::string_view toString(RenewalOutcome outcome) noexcept {
   switch (outcome) {

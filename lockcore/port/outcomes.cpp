@@ -12,25 +12,8 @@ std::chrono::nanoseconds TermState::remainingAt(const Instant& now) const noexce
 }
 
 std::string_view toString(RevokeReason reason) noexcept {
-  switch (reason) {
-    case RevokeReason::stopped:
-      return "stopped";
-    case RevokeReason::steppedDown:
-      return "steppedDown";
-    case RevokeReason::expired:
-      return "expired";
-    case RevokeReason::lost:
-      return "lost";
-    case RevokeReason::recordMissing:
-      return "recordMissing";
-    case RevokeReason::storeUnreachable:
-      return "storeUnreachable";
-    case RevokeReason::fatal:
-      return "fatal";
-    case RevokeReason::notStarted:
-      return "notStarted";
-  }
-  return "invalid";
+  const auto at = static_cast<std::size_t>(reason);
+  return at < revokeReasonNames.size() ? revokeReasonNames[at] : "invalid";
 }
 
 std::string_view toString(ReleaseResult result) noexcept {

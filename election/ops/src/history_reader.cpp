@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -16,27 +16,28 @@ namespace json = boost::json;
 
 const AskFault notHistory{"the answer is no history of tenure; is there another program at that address?"};
 
-template <class Word, std::size_t Count>
-std::optional<Word> wordOf(const std::string& text, const std::array<Word, Count>& words) {
-  for (const Word word : words) {
-    if (toString(word) == text) return word;
+std::optional<TermEvent::Kind> kindOf(const std::string& text) {
+  using Kind = TermEvent::Kind;
+  for (const Kind kind : {Kind::elected, Kind::revoked, Kind::doubtBegan, Kind::doubtEnded, Kind::refused}) {
+    if (toString(kind) == text) return kind;
   }
   return std::nullopt;
 }
 
+std::optional<RevokeReason> reasonOf(const std::string& text) {
+  const auto found = std::find(revokeReasonNames.begin(), revokeReasonNames.end(), text);
+  if (found == revokeReasonNames.end()) return std::nullopt;
+  return static_cast<RevokeReason>(found - revokeReasonNames.begin());
+}
+
 std::optional<TermEvent> eventOf(const json::value& from) {
-  using Kind = TermEvent::Kind;
-  static constexpr std::array kinds{Kind::elected, Kind::revoked, Kind::doubtBegan, Kind::doubtEnded, Kind::refused};
-  static constexpr std::array reasons{
-      RevokeReason::stopped,       RevokeReason::steppedDown,      RevokeReason::expired, RevokeReason::lost,
-      RevokeReason::recordMissing, RevokeReason::storeUnreachable, RevokeReason::fatal,   RevokeReason::notStarted};
   const json::object* object = from.if_object();
-  const auto kind = object != nullptr ? wordOf(textOf(*object, "event"), kinds) : std::nullopt;
+  const auto kind = object != nullptr ? kindOf(textOf(*object, "event")) : std::nullopt;
   if (!kind) return std::nullopt;
   TermEvent event{*kind};
   event.token = tokenOf(*object, "fencing_token");
   event.atMillis = numberOf(*object, "at_ms");
-  event.reason = wordOf(textOf(*object, "reason"), reasons);
+  event.reason = reasonOf(textOf(*object, "reason"));
   event.detail = textOf(*object, "detail");
   return event;
 }

@@ -27,7 +27,7 @@ inline constexpr std::size_t renewalOutcomes = 4;
 [[nodiscard]] TENURE_API std::string_view toString(RenewalOutcome outcome) noexcept;
 
 /// How many RevokeReasons there are.
-inline constexpr std::size_t revokeReasons = 8;
+inline constexpr std::size_t revokeReasons = revokeReasonNames.size();
 
 /// Upper bounds of the histogram's buckets, in milliseconds. Times beyond the last are in one more bucket.
 inline constexpr std::array<std::int64_t, 12> renewalTimeBounds{1,   2,   5,   10,    25,    50,

@@ -1,7 +1,9 @@
 // How a candidacy stands and how it ended, as users see it: in electors, in locks, in status displays.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -58,7 +60,16 @@ enum class RevokeReason {
   notStarted,        ///< the work did not begin within one lease: no thread was left, or the executor did not run it
 };
 
+/// Their names, in logs, status, metrics and docs; in the order of the enumerators.
+inline constexpr std::array<std::string_view, 8> revokeReasonNames{
+    "stopped", "steppedDown", "expired", "lost", "recordMissing", "storeUnreachable", "fatal", "notStarted"};
+static_assert(static_cast<std::size_t>(RevokeReason::notStarted) + 1 == revokeReasonNames.size());
+
 [[nodiscard]] TENURE_API std::string_view toString(RevokeReason reason) noexcept;
+/// Somebody wanted the term to end, so nothing went wrong.
+[[nodiscard]] constexpr bool wasWanted(RevokeReason reason) noexcept {
+  return reason == RevokeReason::stopped || reason == RevokeReason::steppedDown;
+}
 TENURE_API std::ostream& operator<<(std::ostream& out, RevokeReason reason);
 
 /// A term that has ended.
