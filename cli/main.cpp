@@ -85,7 +85,7 @@ int mainOf(const std::vector<std::string>& words) {
   const auto parsed = parseArguments(words);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
   const auto& arguments = std::get<Arguments>(parsed);
-  if (std::visit([](const auto& each) { return asksForJson(each); }, arguments)) keepComplaints();
+  if (std::visit([](const auto& each) { return asksForJson(each); }, arguments)) keepErrors();
   if (holds(arguments)) {
     neverWaitForReaders();
     ignoreClosedPipes();

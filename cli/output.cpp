@@ -28,15 +28,15 @@ constexpr milliseconds readerPatience{5'000}, lookPeriod{100};
 std::atomic<bool> waits{true};
 
 /// For a program that reads stdout alone.
-struct Complaints {
+struct KeptErrors {
   std::mutex mutex;
   bool areKept{false};
   bool hasSaid{false};
   std::string text{};
 };
 
-Complaints& complaints() {
-  static Complaints all;
+KeptErrors& keptErrors() {
+  static KeptErrors all;
   return all;
 }
 
@@ -60,15 +60,15 @@ std::string_view codeOf(Colour colour) {
 
 void neverWaitForReaders() noexcept { waits.store(false); }
 
-void keepComplaints() {
-  const std::lock_guard lock{complaints().mutex};
-  complaints().areKept = true;
+void keepErrors() {
+  const std::lock_guard lock{keptErrors().mutex};
+  keptErrors().areKept = true;
 }
 
 std::string toJsonOfFailure(int code) {
-  const std::lock_guard lock{complaints().mutex};
-  std::string text = complaints().text;
-  if (complaints().hasSaid || text.empty()) return {};
+  const std::lock_guard lock{keptErrors().mutex};
+  std::string text = keptErrors().text;
+  if (keptErrors().hasSaid || text.empty()) return {};
   for (std::size_t at = 0; (at = text.find("tenure: ", at)) != std::string::npos;) {
     at == 0 || text[at - 1] == '\n' ? static_cast<void>(text.erase(at, 8)) : static_cast<void>(at += 8);
   }
@@ -88,8 +88,8 @@ void complain(const std::string& message) {
 
 void tell(const std::string& text) {
   {
-    const std::lock_guard lock{complaints().mutex};
-    if (complaints().areKept) complaints().text += text;
+    const std::lock_guard lock{keptErrors().mutex};
+    if (keptErrors().areKept) keptErrors().text += text;
   }
   stderrWriter().post(text);
   if (waits) stderrWriter().flush(std::nullopt);
@@ -100,8 +100,8 @@ bool say(const std::string& text, const std::function<bool()>& givesUp) {
   stderrWriter().flush(waits ? std::nullopt : std::optional<nanoseconds>{OutputWriter::patienceAtExit});
   stdoutWriter().post(text);
   {
-    const std::lock_guard lock{complaints().mutex};
-    complaints().hasSaid = true;
+    const std::lock_guard lock{keptErrors().mutex};
+    keptErrors().hasSaid = true;
   }
   int error = 0;
   milliseconds waited{0};

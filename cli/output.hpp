@@ -16,7 +16,7 @@ namespace tenure::cli {
 void neverWaitForReaders() noexcept;
 
 /// From this call on what is said on stderr is kept for toJsonOfFailure().
-void keepComplaints();
+void keepErrors();
 
 /// Where a command with --json fails and has written nothing to stdout: `{"error":...,"exit_code":83}`. Empty: it has
 /// written something, or complained of nothing.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "adopted.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -29,7 +30,7 @@ long sendByPidfd(int pidfd, int signal, unsigned flags) noexcept {
 
 }  // namespace
 
-void throwErrno(const std::string& what) { throw std::system_error{errno, std::generic_category(), what}; }
+void throwErrno(const std::string& what) { throw errnoException(errno, what); }
 
 std::string limitBehind(int error) {
   rlimit memory{};
@@ -48,9 +49,8 @@ void requireFreeDescriptors(int any, std::size_t count) {
     taken.emplace_back(fcntl(any, F_DUPFD_CLOEXEC, 0));
     if (taken.back()) continue;
     if (errno != EMFILE) return;  // a shortage of the whole system may pass
-    throw std::system_error{EMFILE, std::generic_category(),
-                            "the store and the job need " + std::to_string(count) + " more open files, and " +
-                                std::to_string(taken.size() - 1) + " are left"};
+    throw errnoException(EMFILE, "the store and the job need " + std::to_string(count) + " more open files, and " +
+                                     std::to_string(taken.size() - 1) + " are left");
   }
 }
 

@@ -26,7 +26,7 @@ using std::chrono::nanoseconds;
 
 /// timeout(1) sends its signal to the program and then to the group, so it comes twice within milliseconds. A user who
 /// wants to hurry is not that quick.
-constexpr milliseconds sameWish{500};
+constexpr milliseconds sameStopRequest{500};
 
 /// The most that may be needed: two connections to SQLite or those to a server, liveness file, watches, timers, and the
 /// pipes of the job.
@@ -224,7 +224,7 @@ void Supervisor::takeSignals() {
       hurry();
     } else if (!stopAskedAt_) {
       stopPolitely(*signal);
-    } else if (elapsedForHolder(*stopAskedAt_, readClock()) >= sameWish) {
+    } else if (elapsedForHolder(*stopAskedAt_, readClock()) >= sameStopRequest) {
       hurry();
     }
   }

@@ -59,7 +59,7 @@ std::vector<std::string> namesIn(const JobsDocument& ledgers) {
 }
 
 /// What is to be forgotten, and where.
-struct Wish {
+struct ForgetRequest {
   LeaseOfGroup lease;
   LeaseOptions timing;
   std::string job;
@@ -70,10 +70,10 @@ struct Wish {
   }
 };
 
-Forgotten forgetIn(JobsDocument& ledgers, const Wish& wish, FencingToken liveToken) {
-  const auto job = ledgers.jobs.find(wish.job);
+Forgotten forgetIn(JobsDocument& ledgers, const ForgetRequest& request, FencingToken liveToken) {
+  const auto job = ledgers.jobs.find(request.job);
   if (job == ledgers.jobs.end()) return Forgotten::notThere;
-  if (wish.period) return job->second.forget(*wish.period, liveToken);
+  if (request.period) return job->second.forget(*request.period, liveToken);
   if (!liveToken.isNone() && job->second.isOpenIn(liveToken)) return Forgotten::running;
   ledgers.jobs.erase(job);
   return Forgotten::done;
@@ -91,75 +91,77 @@ std::optional<std::string> jobMeant(const std::string& given, const LeaseOfGroup
 }
 
 /// Empty: the period may be forgotten. Else what the command exits with; the reason was reported.
-std::optional<int> refusal(Forgotten answer, const Wish& wish) {
+std::optional<int> refusal(Forgotten answer, const ForgetRequest& request) {
   switch (answer) {
     case Forgotten::done:
       return std::nullopt;
     case Forgotten::notThere:
-      complain(wish.what() + " was not begun, so there is nothing to forget; see tenure jobs");
+      complain(request.what() + " was not begun, so there is nothing to forget; see tenure jobs");
       return exitFailed;
     case Forgotten::running:
       break;
   }
-  complain((wish.period ? wish.what() : "job " + inQuotes(wish.job)) +
+  complain((request.period ? request.what() : "job " + inQuotes(request.job)) +
            " is being run. Stop the run first, as with tenure resign, and then give the command again. Nothing was "
            "done");
   return exitBusy;
 }
 
-std::optional<int> refusedNow(const Wish& wish, const Found& found) {
+std::optional<int> refusedNow(const ForgetRequest& request, const Found& found) {
   if (const auto code = refusedByPause(found.record)) return *code;
   JobsDocument ledgers = found.ledgers;
-  return refusal(forgetIn(ledgers, wish, isHeld(found.record) ? found.record->token : FencingToken{}), wish);
+  return refusal(forgetIn(ledgers, request, isHeld(found.record) ? found.record->token : FencingToken{}), request);
 }
 
-std::string consequencesOf(const Wish& wish, const Found& found) {
+std::string consequencesOf(const ForgetRequest& request, const Found& found) {
   std::string text =
-      wish.what() + ", lease " + toString(wish.lease.key) + " in " + wish.lease.store->describe() + ":\n";
-  text += wish.period ? "Its run is forgotten, so the job runs again if this is its present period. An earlier period "
-                        "is run again\nonly with missed: all, if none after it was begun.\n"
-                      : "All its runs and begun periods are forgotten, as if it had never run. If anybody still runs "
-                        "this job, its\npresent period is run again.\n";
+      request.what() + ", lease " + toString(request.lease.key) + " in " + request.lease.store->describe() + ":\n";
+  text += request.period
+              ? "Its run is forgotten, so the job runs again if this is its present period. An earlier period "
+                "is run again\nonly with missed: all, if none after it was begun.\n"
+              : "All its runs and begun periods are forgotten, as if it had never run. If anybody still runs "
+                "this job, its\npresent period is run again.\n";
   if (isHeld(found.record))
     text += personOf(found.record->holder) + " leads and will be asked to step down, so all its work ends.\n";
   return text;
 }
 
 /// Only a user that types the job's name may go on.
-bool agreed(const Wish& wish) {
+bool agreed(const ForgetRequest& request) {
   tell("Type the job's name to go on: ");
   std::string answer;
-  return std::getline(std::cin, answer) && answer == wish.job;
+  return std::getline(std::cin, answer) && answer == request.job;
 }
 
 /// With the lease held. The change is a renewal, because a release would go on without data that the store refuses.
-int forgetUnder(Lock& lock, const Wish& wish) {
+int forgetUnder(Lock& lock, const ForgetRequest& request) {
   StoreResult<JobsDocument> ledgers = jobsIn(lock.data());
-  if (!ledgers) return tellTrouble(wish.lease, ledgers.error());
-  if (const auto code = refusal(forgetIn(*ledgers, wish, lock.fencingToken()), wish)) return *code;
+  if (!ledgers) return tellTrouble(request.lease, ledgers.error());
+  if (const auto code = refusal(forgetIn(*ledgers, request, lock.fencingToken()), request)) return *code;
   StoreResult<std::string> document = withJobs(lock.data(), *ledgers);
-  if (!document) return tellTrouble(wish.lease, document.error());
+  if (!document) return tellTrouble(request.lease, document.error());
   const LockResult<void> written = lock.renew({.data = *std::move(document)});
   static_cast<void>(lock.release());  // if it does not arrive, the lease ends by itself
-  if (written) return say(wish.what() + " is forgotten\n") ? exitOk : exitFailed;
+  if (written) return say(request.what() + " is forgotten\n") ? exitOk : exitFailed;
   const LockError error = written.error();
   const bool unknown = error.code == LockErrc::unknown || error.code == LockErrc::timeout;
-  complain((unknown ? "it is not known whether " + wish.what() + " is forgotten; see \"begun\" in tenure jobs --json: "
-                    : wish.what() + " is not forgotten: ") +
+  complain((unknown
+                ? "it is not known whether " + request.what() + " is forgotten; see \"begun\" in tenure jobs --json: "
+                : request.what() + " is not forgotten: ") +
            error.message);
   return unknown ? exitUnknown : exitCodeOf(error);
 }
 
-int forget(const Wish& wish, std::chrono::milliseconds wait) {
-  LockClient client{wish.lease.store, {.candidate = "tenure jobs forget", .lease = wish.timing}};
+int forget(const ForgetRequest& request, std::chrono::milliseconds wait) {
+  LockClient client{request.lease.store, {.candidate = "tenure jobs forget", .lease = request.timing}};
   std::optional<Lock> lock;
-  const int code = takeFromLeaders(wish.lease, wait, [&](std::chrono::milliseconds time) -> LockResult<void> {
-    LockResult<Lock> taken = client.acquire(wish.lease.key, {.waitFor = time});
+  const int code = takeFromLeaders(request.lease, wait, [&](std::chrono::milliseconds time) -> LockResult<void> {
+    LockResult<Lock> taken = client.acquire(request.lease.key, {.waitFor = time});
     if (taken.has_error()) return taken.error();
     lock.emplace(*std::move(taken));
     return {};
   });
-  return lock ? forgetUnder(*lock, wish) : code;
+  return lock ? forgetUnder(*lock, request) : code;
 }
 
 }  // namespace
@@ -193,16 +195,16 @@ int jobsForgetCommand(const JobsForgetArguments& arguments) {
   if (!found) return tellTrouble(lease, found.error());
   auto job = jobMeant(arguments.job, lease, found->ledgers);
   if (!job) return exitFailed;
-  const Wish wish{lease, config->options.lease, *std::move(job), arguments.period};
-  if (wish.period) {
-    const JobRuns& ledger = found->ledgers.jobs.at(wish.job);
-    const auto fault = faultOfChoice(*wish.period, wish.job, ledger, *config, arguments.config);
+  const ForgetRequest request{lease, config->options.lease, *std::move(job), arguments.period};
+  if (request.period) {
+    const JobRuns& ledger = found->ledgers.jobs.at(request.job);
+    const auto fault = faultOfChoice(*request.period, request.job, ledger, *config, arguments.config);
     if (!fault.empty()) return complain(fault + ". Nothing was done"), exitFailed;
   }
-  if (const auto code = refusedNow(wish, *found)) return *code;
-  tell(consequencesOf(wish, *found));
-  if (!arguments.yes && !agreed(wish)) return complain("nothing was done"), exitUsage;
-  return forget(wish, arguments.wait);
+  if (const auto code = refusedNow(request, *found)) return *code;
+  tell(consequencesOf(request, *found));
+  if (!arguments.yes && !agreed(request)) return complain("nothing was done"), exitUsage;
+  return forget(request, arguments.wait);
 }
 
 }  // namespace tenure::cli

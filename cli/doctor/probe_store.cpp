@@ -42,9 +42,9 @@ std::optional<StoreError> errorOf(const WriteOutcome& outcome) {
 }
 
 /// Somebody who holds the lease `tenure-doctor` for a moment, as a leader holds the group's.
-class Patient {
+class ProbeLease {
  public:
-  Patient(LeaseStore& store, std::chrono::milliseconds lease) : store_{store} {
+  ProbeLease(LeaseStore& store, std::chrono::milliseconds lease) : store_{store} {
     record_.holder = newCandidate(hostNameAsCandidate(), random_);
     record_.leaseDuration = lease;
   }
@@ -88,11 +88,11 @@ class Patient {
 
 void probeWrites(LeaseStore& store, const GroupConfig& config, const ProbeOptions& options, StoreFacts& facts) {
   facts.writes.emplace();
-  Patient patient{store, config.options.lease.duration};
-  facts.writeError = patient.acquire();
+  ProbeLease lease{store, config.options.lease.duration};
+  facts.writeError = lease.acquire();
   if (facts.writeError) return;
-  facts.writes = measured(options, [&] { return patient.renew(); });
-  if (const auto left = patient.remove()) facts.leftBehind = left->message;
+  facts.writes = measured(options, [&] { return lease.renew(); });
+  if (const auto left = lease.remove()) facts.leftBehind = left->message;
 }
 
 }  // namespace

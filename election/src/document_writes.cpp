@@ -51,7 +51,7 @@ void DocumentWrites::update(FencingToken term, Change change, Done done) {
       lock.unlock();
       return answerLater(std::move(done));
     }
-    wishes_.push_back({term, std::move(change), std::move(done)});
+    queue_.push_back({term, std::move(change), std::move(done)});
   }
   const auto turn = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->writeNext(false);
@@ -76,32 +76,32 @@ void DocumentWrites::answerLater(Done done) const {
 
 /// On the scheduler, and so never twice at a time.
 void DocumentWrites::writeNext(bool joinsUnderWay) {
-  std::vector<Wish> wishes;
+  std::vector<Queued> queue;
   Write write;
   {
     const std::lock_guard lock{mutex_};
     const bool isFree = underWay_.ticket == 0;
-    if (wishes_.empty() || !(isFree || joinsUnderWay)) return;
-    wishes.swap(wishes_);
+    if (queue_.empty() || !(isFree || joinsUnderWay)) return;
+    queue.swap(queue_);
     write.text = isFree ? text_ : underWay_.text;
   }
-  const FencingToken term = wishes.front().term;  // begin() has answered those of other terms
-  for (Wish& wish : wishes) {
-    auto text = changed(wish, write.text);
+  const FencingToken term = queue.front().term;  // begin() has answered those of other terms
+  for (Queued& queued : queue) {
+    auto text = changed(queued, write.text);
     if (text.has_error()) {
-      tell(wish.done, refusedFor(text.error().message));
+      tell(queued.done, refusedFor(text.error().message));
       continue;
     }
     write.text = *std::move(text);
-    write.dones.push_back(std::move(wish.done));
+    write.dones.push_back(std::move(queued.done));
   }
   if (!write.dones.empty()) submit(term, std::move(write));
 }
 
 /// A document that the store can never keep is not sent to it.
-StoreResult<std::string> DocumentWrites::changed(const Wish& wish, const std::string& text) const {
+StoreResult<std::string> DocumentWrites::changed(const Queued& queued, const std::string& text) const {
   StoreResult<std::string> result = std::string{};
-  if (const auto what = whatThrown([&] { result = wish.change(text); })) {
+  if (const auto what = whatThrown([&] { result = queued.change(text); })) {
     logger_.log(LogLevel::error, toString(key_) + ": a change of the document threw: " + *what);
     return StoreError{ErrorClass::transient, "the change of the document threw: " + *what};
   }
@@ -160,7 +160,7 @@ std::vector<DocumentWrites::Done> DocumentWrites::takeAll() {
   Write write = std::exchange(underWay_, {});
   std::vector<Done> all = std::move(write.joined);
   std::move(write.dones.begin(), write.dones.end(), std::back_inserter(all));
-  for (Wish& wish : std::exchange(wishes_, {})) all.push_back(std::move(wish.done));
+  for (Queued& queued : std::exchange(queue_, {})) all.push_back(std::move(queued.done));
   return all;
 }
 

@@ -71,7 +71,7 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   void close();
 
  private:
-  struct Wish {
+  struct Queued {
     FencingToken term;
     Change change;
     Done done;
@@ -86,7 +86,7 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   };
 
   void writeNext(bool joinsUnderWay);
-  [[nodiscard]] StoreResult<std::string> changed(const Wish& wish, const std::string& text) const;
+  [[nodiscard]] StoreResult<std::string> changed(const Queued& queued, const std::string& text) const;
   void submit(FencingToken term, Write write);
   void answerLater(Done done) const;
   [[nodiscard]] std::vector<Done> takeAll();
@@ -102,7 +102,7 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   std::string text_{};
   Origin origin_{};
   std::uint64_t lastTicket_{0};
-  std::vector<Wish> wishes_{};
+  std::vector<Queued> queue_{};
   Write underWay_{};  ///< ticket 0: none
   bool closed_{false};
 };

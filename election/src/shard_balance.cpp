@@ -28,24 +28,24 @@ struct ShardBalance::Count {
   [[nodiscard]] const ShardShare& share() const { return shares[self]; }
 };
 
-ShardOrders ShardBalance::look(const Instant& now, const ShardPicture& picture, const OwnShards& own,
-                               RandomSource& random) {
+ShardMoves ShardBalance::look(const Instant& now, const ShardPicture& picture, const OwnShards& own,
+                              RandomSource& random) {
   shards_.resize(picture.holders.size());
-  ShardOrders orders;
+  ShardMoves moves;
   note(now, picture);
   const bool takes = presentSince_ && passed(*presentSince_, now);
   if (!takes) {
     for (const std::size_t shard : own.contested) {
       const std::string& holder = picture.holders[shard];
-      if (!holder.empty() && holder != options_.self) orders.withdraw.push_back(shard);
+      if (!holder.empty() && holder != options_.self) moves.withdraw.push_back(shard);
     }
   }
-  if (!presentSince_) return orders;
+  if (!presentSince_) return moves;
   const Count counted = count(now, picture, own);
   watchProgress(now, counted);
-  if (takes) compete(now, counted, own, random, orders);
-  if (passed(membersSince_, now)) give(now, counted, own, orders);
-  return orders;
+  if (takes) compete(now, counted, own, random, moves);
+  if (passed(membersSince_, now)) give(now, counted, own, moves);
+  return moves;
 }
 
 /// Records since when the present state has existed.
@@ -99,7 +99,8 @@ ShardBalance::Count ShardBalance::count(const Instant& now, const ShardPicture& 
       out.free.push_back(shard);
     } else if (owner != indexOf.end()) {
       ++out.owned[owner->second];
-      // A record of this candidate without a seat: the shard is being given up, or a lost answer left the record.
+      // A record of this candidate that it no longer competes for: the shard is being given up, or a lost answer left
+      // the record.
       if (owner->second == out.self && out.mine[shard] == Mine::no) ++out.pending;
     } else if (isStranger(now, shard)) {
       ++strangers;
@@ -191,15 +192,15 @@ std::vector<bool> ShardBalance::wanted(const Instant& now, const Count& count, c
 
 /// Competes for what it wants and for what it rescues, and for nothing else.
 void ShardBalance::compete(const Instant& now, const Count& count, const OwnShards& own, RandomSource& random,
-                           ShardOrders& orders) {
+                           ShardMoves& moves) {
   const std::set<std::size_t> avoided{own.avoided.begin(), own.avoided.end()};
   std::vector<bool> wanted = this->wanted(now, count, own);
   rescue(now, count, avoided, random, wanted);
   for (const std::size_t shard : own.contested) {
-    if (!wanted[shard]) orders.withdraw.push_back(shard);
+    if (!wanted[shard]) moves.withdraw.push_back(shard);
   }
   for (const std::size_t shard : count.free) {
-    if (wanted[shard] && count.mine[shard] == Mine::no && avoided.count(shard) == 0) orders.take.push_back(shard);
+    if (wanted[shard] && count.mine[shard] == Mine::no && avoided.count(shard) == 0) moves.take.push_back(shard);
   }
 }
 
@@ -234,13 +235,13 @@ bool ShardBalance::stays(const Instant& now, std::size_t shard) const {
 
 /// Gives up the shards that were won last, because they have been worked on least. It gives only a few at a time,
 /// because nobody has them meanwhile.
-void ShardBalance::give(const Instant& now, const Count& count, const OwnShards& own, ShardOrders& orders) const {
+void ShardBalance::give(const Instant& now, const Count& count, const OwnShards& own, ShardMoves& moves) const {
   const auto staying = static_cast<std::size_t>(
       std::count_if(own.led.begin(), own.led.end(), [&](std::size_t shard) { return stays(now, shard); }));
   const std::size_t atOnce = std::max<std::size_t>(1, count.picture.holders.size() / (4 * count.owned.size()));
   const std::size_t wanted = std::min(surplus(now, count, own.led.size() - staying), atOnce);
-  for (auto shard = own.led.rbegin(); shard != own.led.rend() && orders.give.size() < wanted; ++shard) {
-    if (!stays(now, *shard)) orders.give.push_back(*shard);
+  for (auto shard = own.led.rbegin(); shard != own.led.rend() && moves.give.size() < wanted; ++shard) {
+    if (!stays(now, *shard)) moves.give.push_back(*shard);
   }
 }
 

@@ -31,12 +31,12 @@ struct OwnShards {
   std::vector<std::size_t> avoided;    ///< given up just now: others come first
 };
 
-struct ShardOrders {
+struct ShardMoves {
   std::vector<std::size_t> take;      ///< begin to compete for these
   std::vector<std::size_t> give;      ///< give these up in an orderly way: they are led
   std::vector<std::size_t> withdraw;  ///< stop competing for these: they fall to others
 
-  friend bool operator==(const ShardOrders&, const ShardOrders&) = default;
+  friend bool operator==(const ShardMoves&, const ShardMoves&) = default;
 };
 
 /// Each candidate decides alone, from its own listings. All come to the same spread because they apply the same rules
@@ -73,8 +73,8 @@ class ShardBalance {
 
   explicit ShardBalance(Options options) : options_{std::move(options)} {}
 
-  [[nodiscard]] ShardOrders look(const Instant& now, const ShardPicture& picture, const OwnShards& own,
-                                 RandomSource& random);
+  [[nodiscard]] ShardMoves look(const Instant& now, const ShardPicture& picture, const OwnShards& own,
+                                RandomSource& random);
 
  private:
   enum class Mine : unsigned char { no, contested, acquiring, led };
@@ -85,14 +85,14 @@ class ShardBalance {
   [[nodiscard]] bool isStranger(const Instant& now, std::size_t shard);
   void watchProgress(const Instant& now, const Count& count);
   [[nodiscard]] bool isStuck(const std::string& member) const;
-  void compete(const Instant& now, const Count& count, const OwnShards& own, RandomSource& random, ShardOrders& orders);
+  void compete(const Instant& now, const Count& count, const OwnShards& own, RandomSource& random, ShardMoves& moves);
   void rescue(const Instant& now, const Count& count, const std::set<std::size_t>& avoided, RandomSource& random,
               std::vector<bool>& wanted);
   [[nodiscard]] std::vector<bool> wanted(const Instant& now, const Count& count, const OwnShards& own) const;
   [[nodiscard]] std::size_t rescues(const Instant& now, const Count& count) const;
   [[nodiscard]] std::size_t surplus(const Instant& now, const Count& count, std::size_t led) const;
   [[nodiscard]] bool stays(const Instant& now, std::size_t shard) const;
-  void give(const Instant& now, const Count& count, const OwnShards& own, ShardOrders& orders) const;
+  void give(const Instant& now, const Count& count, const OwnShards& own, ShardMoves& moves) const;
   [[nodiscard]] bool passed(const Instant& since, const Instant& now) const {
     return elapsedForChallenger(since, now) >= options_.settle;
   }

@@ -117,8 +117,8 @@ void ShardedElector::Impl::beginStop() {
   followed_.clear();
   board_->competes(false);
   if (slot_) slot_->elector->requestStop();
-  for (const SeatPtr& seat : left_) seat->elector->requestStop();
-  for (const auto& [shard, seat] : seats_) seat->elector->requestStop();
+  for (const CandidacyPtr& candidacy : left_) candidacy->elector->requestStop();
+  for (const auto& [shard, candidacy] : candidacies_) candidacy->elector->requestStop();
   checkEnded();
 }
 
@@ -127,9 +127,9 @@ void ShardedElector::Impl::checkEnded() {
   if (phase_ != Phase::stopping || result_) return;
   if (slot_ && !slot_->result) return;
   ReleaseResult result = ReleaseResult::notHeld;
-  for (const auto& [shard, seat] : seats_) {
-    if (!seat->result) return;
-    result = worse(result, *seat->result);
+  for (const auto& [shard, candidacy] : candidacies_) {
+    if (!candidacy->result) return;
+    result = worse(result, *candidacy->result);
   }
   result_ = result;
   ended_.notify_all();
@@ -152,15 +152,15 @@ void ShardedElector::Impl::answerStops(std::optional<ReleaseResult> orElse) {
 /// This runs on the scheduler, where nothing waits for callbacks, and not inside an elector's own notice.
 void ShardedElector::Impl::letGo() {
   link_->post([self = shared_from_this()] {
-    for (const SeatPtr& seat : self->seats()) seat->elector->abandon();
+    for (const CandidacyPtr& candidacy : self->candidacies()) candidacy->elector->abandon();
     self->link_->close();
   });
 }
 
-/// The scheduler keeps this until everything has ended, by the seats that are there once the end has begun.
+/// The scheduler keeps this until everything has ended, by the candidacies that are there once the end has begun.
 void ShardedElector::Impl::keep() {
   link_->post([self = shared_from_this(), patience = patienceOfStop(group_.timing())] {
-    for (const SeatPtr& seat : self->seats()) seat->elector->keep(self, patience);
+    for (const CandidacyPtr& candidacy : self->candidacies()) candidacy->elector->keep(self, patience);
   });
 }
 
@@ -177,19 +177,20 @@ ReleaseResult ShardedElector::Impl::stop() {
   return *result_;
 }
 
-std::vector<ShardedElector::Impl::SeatPtr> ShardedElector::Impl::seats() const {
+std::vector<ShardedElector::Impl::CandidacyPtr> ShardedElector::Impl::candidacies() const {
   const std::lock_guard lock{mutex_};
-  std::vector<SeatPtr> all{left_};
+  std::vector<CandidacyPtr> all{left_};
   if (slot_) all.push_back(slot_);
-  for (const auto& [shard, seat] : seats_) all.push_back(seat);
+  for (const auto& [shard, candidacy] : candidacies_) all.push_back(candidacy);
   return all;
 }
 
 /// True where waiting would wait for the caller itself.
 bool ShardedElector::Impl::isInside() const {
   if (link_->isCurrent() || stopLane_->isCurrent()) return true;
-  const std::vector<SeatPtr> all = seats();
-  return std::any_of(all.begin(), all.end(), [](const SeatPtr& seat) { return seat->elector->mustNotBlock(); });
+  const std::vector<CandidacyPtr> all = candidacies();
+  return std::any_of(all.begin(), all.end(),
+                     [](const CandidacyPtr& candidacy) { return candidacy->elector->mustNotBlock(); });
 }
 
 void ShardedElector::Impl::abandon() {
@@ -204,7 +205,7 @@ void ShardedElector::Impl::abandon() {
   const Patience patience = patienceOfStop(group_.timing());
   requestStop();
   static_cast<void>(awaitEnd(patience));  // if the scheduler stands still, each elector ends its own term below
-  for (const SeatPtr& seat : seats()) seat->elector->abandon(patience);
+  for (const CandidacyPtr& candidacy : candidacies()) candidacy->elector->abandon(patience);
   answerStops(ReleaseResult::unknown);
   stopLane_->waitIdle(patience.left());
   link_->close();
@@ -213,16 +214,16 @@ void ShardedElector::Impl::abandon() {
 bool ShardedElector::Impl::owns(std::size_t shard) const {
   if (!isHere()) return false;
   const std::lock_guard lock{mutex_};
-  const auto found = seats_.find(shard);
-  return found != seats_.end() && found->second->elector->termState().leadsAt(clock_->now());
+  const auto found = candidacies_.find(shard);
+  return found != candidacies_.end() && found->second->elector->termState().leadsAt(clock_->now());
 }
 
 std::vector<OwnedShard> ShardedElector::Impl::owned() const {
   std::vector<OwnedShard> out;
   if (!isHere()) return out;
   const std::lock_guard lock{mutex_};
-  for (const auto& [shard, seat] : seats_) {
-    const TermState term = seat->elector->termState();
+  for (const auto& [shard, candidacy] : candidacies_) {
+    const TermState term = candidacy->elector->termState();
     if (term.leadsAt(clock_->now())) out.push_back({{shard, names_[shard]}, term.token});
   }
   return out;

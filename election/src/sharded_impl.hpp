@@ -42,9 +42,9 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   enum class Phase { fresh, started, stopping };
   using Elector = ElectorImpl;
 
-  /// A seat is one lease that this candidate competes for or leads, with the elector for it. If the lease is taken
-  /// again, it gets a new seat, but only after all callbacks of the old one have returned.
-  struct Seat {
+  /// One lease that this candidate competes for or leads, with the elector for it. If the lease is taken
+  /// again, it gets a new one, but only after all callbacks of the old one have returned.
+  struct Candidacy {
     enum class State {
       contested,  ///< competing, or trying to win it back
       led,
@@ -56,18 +56,18 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
     std::uint64_t won{0};                   ///< its number in the order of wins
     std::optional<ReleaseResult> result{};  ///< set once it has ended
   };
-  using SeatPtr = std::shared_ptr<Seat>;
+  using CandidacyPtr = std::shared_ptr<Candidacy>;
 
   [[nodiscard]] Group groupOf(const std::string& part) const;
   [[nodiscard]] Listener listenerOf(std::size_t shard) const;
   [[nodiscard]] bool isInside() const;
   [[nodiscard]] bool awaitEnd(const Patience& patience);
-  [[nodiscard]] std::vector<SeatPtr> seats() const;
+  [[nodiscard]] std::vector<CandidacyPtr> candidacies() const;
 
   // On the scheduler.
-  [[nodiscard]] SeatPtr sit(const std::string& part, Listener listener, std::string data);
-  void told(const SeatPtr& seat, const LeaseNotice& notice);
-  void end(Seat& seat, const std::string& why = {});
+  [[nodiscard]] CandidacyPtr competeFor(const std::string& part, Listener listener, std::string data);
+  void noticed(const CandidacyPtr& candidacy, const LeaseNotice& notice);
+  void end(Candidacy& candidacy, const std::string& why = {});
   void beginStop();
   void checkEnded();
   void answerStops(std::optional<ReleaseResult> orElse = {});
@@ -80,7 +80,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void act(const Instant& now);
   void keepSlot(const Instant& now);
   void clearSlots(const Instant& now);
-  [[nodiscard]] SeatPtr sitInSlot(std::size_t number);
+  [[nodiscard]] CandidacyPtr competeForSlot(std::size_t number);
   void followLivenessFiles(const Instant& now);
   void follow(DeathNotice& notice, const std::string& livenessFile, const LeaseRecord& record);
   void publish(const Instant& now, const ShardPicture& picture);
@@ -100,7 +100,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<RandomSource> random_;  ///< used only on the scheduler, once the construction is done
   const std::string candidate_;
   const std::chrono::nanoseconds interval_;
-  // Kept even while there is no seat, so that no thread has to be started on the scheduler.
+  // Kept even while there is no candidacy, so that no thread has to be started on the scheduler.
   const std::shared_ptr<ThreadPool> pool_{ThreadPool::forCallbacks()};
   const std::shared_ptr<ThreadPool> stopTokens_{ThreadPool::forStopTokens()};
   const std::shared_ptr<CallbackLane> stopLane_;  ///< for those who wait for the stop
@@ -123,9 +123,9 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   // while anything else is called.
   mutable std::mutex mutex_;
   std::condition_variable ended_{};
-  std::map<std::size_t, SeatPtr> seats_{};  ///< by shard
-  SeatPtr slot_{};                          ///< shows others that this candidate is present
-  std::vector<SeatPtr> left_{};             ///< slots that are being released, also those cleared for dead members
+  std::map<std::size_t, CandidacyPtr> candidacies_{};  ///< by shard
+  CandidacyPtr slot_{};                                ///< shows others that this candidate is present
+  std::vector<CandidacyPtr> left_{};  ///< slots that are being released, also those cleared for dead members
   std::vector<std::string> members_{};
   std::size_t unowned_{0};
   std::optional<Instant> listedAt_{};

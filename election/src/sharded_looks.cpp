@@ -83,11 +83,12 @@ void ShardedElector::Impl::lookFailed(const StoreError& error) {
 OwnShards ShardedElector::Impl::own(const Instant& now) {
   OwnShards out;
   std::vector<std::pair<std::uint64_t, std::size_t>> led;
-  for (const auto& [shard, seat] : seats_) {
-    if (seat->state == Seat::State::led) led.emplace_back(seat->won, shard);
-    if (seat->state == Seat::State::contested) out.contested.push_back(shard);
-    if (seat->state == Seat::State::contested && seat->elector->isAcquiring()) out.acquiring.push_back(shard);
-    if (seat->state == Seat::State::ending) out.avoided.push_back(shard);
+  for (const auto& [shard, candidacy] : candidacies_) {
+    if (candidacy->state == Candidacy::State::led) led.emplace_back(candidacy->won, shard);
+    if (candidacy->state == Candidacy::State::contested) out.contested.push_back(shard);
+    if (candidacy->state == Candidacy::State::contested && candidacy->elector->isAcquiring())
+      out.acquiring.push_back(shard);
+    if (candidacy->state == Candidacy::State::ending) out.avoided.push_back(shard);
   }
   std::sort(led.begin(), led.end());
   for (const auto& [won, shard] : led) out.led.push_back(shard);
@@ -106,20 +107,20 @@ void ShardedElector::Impl::act(const Instant& now) {
   clearSlots(now);
   followLivenessFiles(now);
   const ShardPicture picture = watch_.picture(now);
-  ShardOrders orders = balance_.look(now, picture, own(now), *random_);
-  for (const std::size_t shard : orders.withdraw) end(*seats_.at(shard));
-  for (const std::size_t shard : orders.give) {
+  ShardMoves moves = balance_.look(now, picture, own(now), *random_);
+  for (const std::size_t shard : moves.withdraw) end(*candidacies_.at(shard));
+  for (const std::size_t shard : moves.give) {
     log(LogLevel::info, "gives shard " + names_[shard] + " up for another member");
-    end(*seats_.at(shard), "another member has fewer shards");
+    end(*candidacies_.at(shard), "another member has fewer shards");
   }
-  for (const std::size_t shard : orders.take) {
-    SeatPtr seat = sit(names_[shard], listenerOf(shard), {});
-    if (isViewed_) board_->sat(shard, seat->elector->view(board_->last(shard)));
+  for (const std::size_t shard : moves.take) {
+    CandidacyPtr candidacy = competeFor(names_[shard], listenerOf(shard), {});
+    if (isViewed_) board_->competes(shard, candidacy->elector->view(board_->last(shard)));
     {
       const std::lock_guard lock{mutex_};
-      seats_.emplace(shard, seat);
+      candidacies_.emplace(shard, candidacy);
     }
-    seat->elector->start(watch_.sighting(watch_.shardKey(shard)));
+    candidacy->elector->start(watch_.sighting(watch_.shardKey(shard)));
   }
   publish(now, picture);
 }
@@ -136,119 +137,122 @@ void ShardedElector::Impl::publish(const Instant& now, const ShardPicture& pictu
   listedAt_ = now;
 }
 
-ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const std::string& part, Listener listener, std::string data) {
-  SeatPtr seat = std::make_shared<Seat>();
+ShardedElector::Impl::CandidacyPtr ShardedElector::Impl::competeFor(const std::string& part, Listener listener,
+                                                                    std::string data) {
+  CandidacyPtr candidacy = std::make_shared<Candidacy>();
   ElectorPart role{candidate_, std::move(data),
-                   [weak = weak_from_this(), weakSeat = std::weak_ptr{seat}](const LeaseNotice& notice) {
+                   [weak = weak_from_this(), weakCandidacy = std::weak_ptr{candidacy}](const LeaseNotice& notice) {
                      const auto self = weak.lock();
-                     const auto of = weakSeat.lock();
-                     if (self && of) self->told(of, notice);
+                     const auto of = weakCandidacy.lock();
+                     if (self && of) self->noticed(of, notice);
                    },
                    watch_.keys().keyOf(part)};
   Runtime runtime{link_->scheduler(), executor_, std::make_unique<SharedRandom>(random_)};
-  seat->elector = Elector::make(groupOf(part), std::move(listener), std::move(runtime), std::move(role));
-  return seat;
+  candidacy->elector = Elector::make(groupOf(part), std::move(listener), std::move(runtime), std::move(role));
+  return candidacy;
 }
 
 /// Each candidate must hold one slot. If another candidate was quicker, it tries another slot.
 void ShardedElector::Impl::keepSlot(const Instant& now) {
-  const bool mustMove = slot_ && slot_->state != Seat::State::led && watch_.slotTaken(now, slotNumber_);
-  const bool ended = slot_ && slot_->state == Seat::State::ending;
+  const bool mustMove = slot_ && slot_->state != Candidacy::State::led && watch_.slotTaken(now, slotNumber_);
+  const bool ended = slot_ && slot_->state == Candidacy::State::ending;
   if (slot_ && !mustMove && !ended) return;
   if (slot_) end(*slot_);
   slotNumber_ = watch_.freeSlot(now, slot_ ? std::optional{slotNumber_} : std::nullopt, *random_);
-  SeatPtr seat = sitInSlot(slotNumber_);
+  CandidacyPtr candidacy = competeForSlot(slotNumber_);
   {
     const std::lock_guard lock{mutex_};
     if (slot_) left_.push_back(slot_);
-    slot_ = seat;
+    slot_ = candidacy;
   }
-  seat->elector->start(watch_.sighting(watch_.slotKey(slotNumber_)));
+  candidacy->elector->start(watch_.sighting(watch_.slotKey(slotNumber_)));
 }
 
 /// Releases the slots that dead members left. A candidate that has just joined would take these for members until it
 /// had itself watched their leases run out, and would leave shards to them meanwhile.
 void ShardedElector::Impl::clearSlots(const Instant& now) {
-  for (const SeatPtr& seat : left_) {
-    if (seat->clears && seat->state == Seat::State::contested) end(*seat);  // another holds it, or has cleared it
+  for (const CandidacyPtr& candidacy : left_) {
+    if (candidacy->clears && candidacy->state == Candidacy::State::contested)
+      end(*candidacy);  // another holds it, or has cleared it
   }
   for (const std::size_t slot : watch_.abandonedSlots(now)) {
     // All members see the same, and one of them is enough.
     if (random_->next() % std::max<std::size_t>(1, members_.size()) != 0) continue;
-    SeatPtr seat = sitInSlot(slot);
-    seat->clears = true;
+    CandidacyPtr candidacy = competeForSlot(slot);
+    candidacy->clears = true;
     {
       const std::lock_guard lock{mutex_};
-      left_.push_back(seat);
+      left_.push_back(candidacy);
     }
-    seat->elector->start(watch_.sighting(watch_.slotKey(slot)));
+    candidacy->elector->start(watch_.sighting(watch_.slotKey(slot)));
   }
 }
 
-ShardedElector::Impl::SeatPtr ShardedElector::Impl::sitInSlot(std::size_t number) {
+ShardedElector::Impl::CandidacyPtr ShardedElector::Impl::competeForSlot(std::size_t number) {
   const auto& limit = group_.options().shards.maxLeases;
   const std::size_t maxLeases = limit ? std::size_t{*limit} : ShardMember::unlimited;
-  return sit(ShardWatch::slotPart(number), {}, ShardWatch::describe(maxLeases, group_.options().candidate.priority));
+  return competeFor(ShardWatch::slotPart(number), {},
+                    ShardWatch::describe(maxLeases, group_.options().candidate.priority));
 }
 
-void ShardedElector::Impl::told(const SeatPtr& seat, const LeaseNotice& notice) {
-  const auto mark = [&](Seat::State state) {
+void ShardedElector::Impl::noticed(const CandidacyPtr& candidacy, const LeaseNotice& notice) {
+  const auto mark = [&](Candidacy::State state) {
     const std::lock_guard lock{mutex_};
-    if (seat->state != Seat::State::ending) seat->state = state;
+    if (candidacy->state != Candidacy::State::ending) candidacy->state = state;
   };
   if (std::holds_alternative<action::Elected>(notice)) {
-    seat->won = ++wins_;
-    mark(Seat::State::led);
-    if (seat->clears && seat->state == Seat::State::led) end(*seat);
+    candidacy->won = ++wins_;
+    mark(Candidacy::State::led);
+    if (candidacy->clears && candidacy->state == Candidacy::State::led) end(*candidacy);
   } else if (const auto* revoked = std::get_if<action::Revoked>(&notice)) {
     // Somebody asked for it, or the work failed or cannot begin here: another candidate should get it.
     const bool meant = revoked->reason == RevokeReason::steppedDown || revoked->reason == RevokeReason::fatal ||
                        revoked->reason == RevokeReason::notStarted;
-    mark(Seat::State::contested);
-    if (!meant || seat->state == Seat::State::ending) return;
-    for (const auto& [shard, other] : seats_) {
-      if (other == seat) avoided_.insert_or_assign(shard, clock_->now());
+    mark(Candidacy::State::contested);
+    if (!meant || candidacy->state == Candidacy::State::ending) return;
+    for (const auto& [shard, other] : candidacies_) {
+      if (other == candidacy) avoided_.insert_or_assign(shard, clock_->now());
     }
-    end(*seat);
+    end(*candidacy);
   } else if (const auto* stopped = std::get_if<action::Stopped>(&notice)) {
     {
       const std::lock_guard lock{mutex_};
-      seat->result = stopped->result;
+      candidacy->result = stopped->result;
     }
     checkEnded();
   }
 }
 
-void ShardedElector::Impl::end(Seat& seat, const std::string& why) {
+void ShardedElector::Impl::end(Candidacy& candidacy, const std::string& why) {
   {
     const std::lock_guard lock{mutex_};
-    seat.state = Seat::State::ending;
+    candidacy.state = Candidacy::State::ending;
   }
-  seat.elector->stepDown(why);  // this is the reported reason, if it leads
-  seat.elector->requestStop();
+  candidacy.elector->stepDown(why);  // this is the reported reason, if it leads
+  candidacy.elector->requestStop();
 }
 
-/// Removes seats that have ended and whose callbacks have returned.
+/// Removes candidacies that have ended and whose callbacks have returned.
 void ShardedElector::Impl::sweep() {
-  const auto isOver = [](const SeatPtr& seat) { return seat->result && seat->elector->isIdle(); };
-  std::vector<SeatPtr> over;
+  const auto isOver = [](const CandidacyPtr& candidacy) { return candidacy->result && candidacy->elector->isIdle(); };
+  std::vector<CandidacyPtr> over;
   std::vector<std::size_t> shards;
   {
     const std::lock_guard lock{mutex_};
-    for (auto it = seats_.begin(); it != seats_.end();) {
+    for (auto it = candidacies_.begin(); it != candidacies_.end();) {
       const bool gone = isOver(it->second);
       if (gone) {
         over.push_back(it->second);
         shards.push_back(it->first);
       }
-      it = gone ? seats_.erase(it) : std::next(it);
+      it = gone ? candidacies_.erase(it) : std::next(it);
     }
     const auto kept = std::stable_partition(left_.begin(), left_.end(), [&](const auto& s) { return !isOver(s); });
     over.insert(over.end(), kept, left_.end());
     left_.erase(kept, left_.end());
   }
   for (const std::size_t shard : shards) board_->left(shard);
-  for (const SeatPtr& seat : over) seat->elector->abandon();
+  for (const CandidacyPtr& candidacy : over) candidacy->elector->abandon();
 }
 
 /// The kernel's proof that a member is gone saves the wait for its leases. Each lease's machine looks for the proof

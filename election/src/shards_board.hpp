@@ -25,7 +25,7 @@ class ShardsView::Board {
     const auto found = all_.find(shard);
     return found == all_.end() ? ElectorView{} : found->second.view;
   }
-  void sat(std::size_t shard, ElectorView view) {
+  void competes(std::size_t shard, ElectorView view) {
     const std::lock_guard lock{mutex_};
     all_.insert_or_assign(shard, Entry{std::move(view), true});
   }

@@ -17,6 +17,7 @@
 
 #include "lockcore/runtime/output_writer.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/thread.hpp"
 
 namespace tenure {
@@ -80,9 +81,9 @@ class Watchdog {
     const std::lock_guard lock{mutex_};
     if (timer_ < 0) timer_ = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
     if (timer_ < 0) {
-      throw std::system_error(errno, std::generic_category(),
-                              "no timer can be made for the deadlines of terms; raise the limit of open files (ulimit "
-                              "-n, LimitNOFILE of the service)");
+      throw errnoException(errno,
+                           "no timer can be made for the deadlines of terms; raise the limit of open files "
+                           "(ulimit -n, LimitNOFILE of the service)");
     }
     if (!runs_) {
       detail::startDetachedThread("tenure-watchdog", [this] { run(); });

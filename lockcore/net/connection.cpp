@@ -21,10 +21,10 @@ void clearAndTrim(std::string& text) {
 bool Connection::isAlive() {
   for (;;) {
     cipher_.clear();
-    const auto glance = wire_->glance(cipher_);
-    if (glance == Wire::Glance::nothing) return true;
+    const auto peek = wire_->peek(cipher_);
+    if (peek == Wire::Peek::nothing) return true;
     // Bytes that nobody asked for are normal only with TLS (tickets, key updates).
-    if (glance == Wire::Glance::end || (!tls_ && !outer_)) return false;
+    if (peek == Wire::Peek::end || (!tls_ && !outer_)) return false;
     plain_.clear();
     std::string received;
     received.swap(cipher_);

@@ -49,7 +49,7 @@ class Core : public std::enable_shared_from_this<Core> {
         Surroundings{options_, alarms_, *dialer_, *book_, [this]() -> TlsContext& { return tls(); }});
   }
 
-  struct Order {
+  struct Command {
     Origin origin{};
     std::unique_ptr<Call> call{};
     std::unique_ptr<Stream::Ask> stream{};
@@ -58,15 +58,15 @@ class Core : public std::enable_shared_from_this<Core> {
     bool doubts{false};
   };
 
-  void push(Order order) {
+  void push(Command command) {
     bool first = false;
     {
       const std::lock_guard lock{mutex_};
       first = inbox_.empty();
-      inbox_.push_back(std::move(order));
+      inbox_.push_back(std::move(command));
     }
-    // The thread takes all orders at once, so only the first one has to wake it.
-    if (first) asio::post(loop_, [this] { takeOrders(); });
+    // The thread takes all commands at once, so only the first one has to wake it.
+    if (first) asio::post(loop_, [this] { takeCommands(); });
   }
 
   void run() {
@@ -90,28 +90,28 @@ class Core : public std::enable_shared_from_this<Core> {
     return *tls_;
   }
 
-  void takeOrders() {
+  void takeCommands() {
     {
       const std::lock_guard lock{mutex_};
-      orders_.swap(inbox_);
+      commands_.swap(inbox_);
     }
-    for (Order& order : orders_) carryOut(order);
-    orders_.clear();
+    for (Command& command : commands_) carryOut(command);
+    commands_.clear();
   }
 
-  void carryOut(Order& order) {
-    if (order.stream) return begin(order.number, std::move(*order.stream));
-    if (order.number != 0) {
-      if (const auto found = streams_.find(order.number); found != streams_.end()) found->second->drop();
+  void carryOut(Command& command) {
+    if (command.stream) return begin(command.number, std::move(*command.stream));
+    if (command.number != 0) {
+      if (const auto found = streams_.find(command.number); found != streams_.end()) found->second->drop();
       return;
     }
-    Pool& pool = pools_.try_emplace(order.origin, *around_, order.origin).first->second;
-    if (order.doubts) {
+    Pool& pool = pools_.try_emplace(command.origin, *around_, command.origin).first->second;
+    if (command.doubts) {
       pool.doubt();
-    } else if (order.call) {
-      pool.submit(std::move(order.call));
+    } else if (command.call) {
+      pool.submit(std::move(command.call));
     } else {
-      pool.keepReady(order.connections);
+      pool.keepReady(command.connections);
     }
   }
 
@@ -130,15 +130,15 @@ class Core : public std::enable_shared_from_this<Core> {
   void cancelAll() {
     std::vector<std::pair<Origin, std::unique_ptr<Call>>> calls;
     std::vector<Stream::Ask> unheard;
-    const auto collect = [&](Order& order) {
-      if (order.call) calls.emplace_back(order.origin, std::move(order.call));
-      if (order.stream) unheard.push_back(std::move(*order.stream));
+    const auto collect = [&](Command& command) {
+      if (command.call) calls.emplace_back(command.origin, std::move(command.call));
+      if (command.stream) unheard.push_back(std::move(*command.stream));
     };
     for (auto& [origin, pool] : pools_) {
       for (auto& call : pool.closeAll()) calls.emplace_back(origin, std::move(call));
     }
-    std::for_each(orders_.begin(), orders_.end(), collect);
-    orders_.clear();
+    std::for_each(commands_.begin(), commands_.end(), collect);
+    commands_.clear();
     {
       const std::lock_guard lock{mutex_};
       std::for_each(inbox_.begin(), inbox_.end(), collect);
@@ -163,7 +163,7 @@ class Core : public std::enable_shared_from_this<Core> {
   const Lookup lookup_;
 
   std::mutex mutex_;  ///< guards the inbox
-  std::vector<Order> inbox_{};
+  std::vector<Command> inbox_{};
 
   // Used on the client's thread only. Later members use earlier ones.
   asio::io_context loop_{1};
@@ -176,7 +176,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::map<Origin, Pool> pools_{};
   std::map<std::uint64_t, std::shared_ptr<Stream>> streams_{};
   std::vector<std::shared_ptr<Stream>> over_{};
-  std::vector<Order> orders_{};
+  std::vector<Command> commands_{};
 };
 
 /// What a user holds of a stream.

@@ -79,15 +79,15 @@ class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> 
   std::uint64_t taken() const noexcept override { return taken_; }
   bool sending() const noexcept override { return !queue_.empty(); }
 
-  Glance glance(std::string& bytes) override {
-    if (listener_ == nullptr || broken_) return Glance::end;
+  Peek peek(std::string& bytes) override {
+    if (listener_ == nullptr || broken_) return Peek::end;
     char room[4096];
     const ssize_t count = receive(room, sizeof room);
     if (count > 0) {
       bytes.append(room, static_cast<std::size_t>(count));
-      return Glance::bytes;
+      return Peek::bytes;
     }
-    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? Glance::nothing : Glance::end;
+    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? Peek::nothing : Peek::end;
   }
 
   void close() noexcept override {
@@ -114,7 +114,7 @@ class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> 
   }
 
   /// Waits first and then reads directly: bytes that Asio had read but not delivered yet would be invisible to
-  /// glance().
+  /// peek().
   void read() {
     if (listener_ == nullptr) return;
     socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const error_code& ec) {

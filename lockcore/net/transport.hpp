@@ -40,9 +40,9 @@ class Wire {
   /// Whether bytes are waiting to be sent.
   [[nodiscard]] virtual bool sending() const noexcept = 0;
 
-  enum class Glance { nothing, bytes, end };
+  enum class Peek { nothing, bytes, end };
   /// Reads, without waiting, what has arrived but was not delivered yet, and appends it.
-  [[nodiscard]] virtual Glance glance(std::string& bytes) = 0;
+  [[nodiscard]] virtual Peek peek(std::string& bytes) = 0;
 
   /// After this, no function of the listener is called.
   virtual void close() noexcept = 0;

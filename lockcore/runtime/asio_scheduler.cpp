@@ -25,6 +25,7 @@
 #include <tenure/lockcore/asio_call.hpp>
 
 #include "process_mark.hpp"
+#include "system_error.hpp"
 #include "thread.hpp"
 
 namespace tenure {
@@ -94,7 +95,7 @@ using std::chrono::nanoseconds;
 
 int makeTimer() {
   const int fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (fd < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+  if (fd < 0) throw errnoException(errno, "timerfd_create");
   return fd;
 }
 

@@ -1,26 +1,44 @@
 #include "system_error.hpp"
 
 #include <cerrno>
-#include <clocale>
 #include <cstring>
 #include <netdb.h>
 #include <utility>
+
+#include "plain_locale.hpp"
 
 namespace tenure {
 
 namespace {
 
-/// The locale of a program that sets none; never freed. Null where memory is short.
-locale_t plainLocale() noexcept {
+/// std::generic_category(), but for the language.
+class ErrnoCategory final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "errno"; }
+  [[nodiscard]] std::string message(int code) const override { return errnoText(code); }
+  [[nodiscard]] std::error_condition default_error_condition(int code) const noexcept override {
+    return {code, std::generic_category()};
+  }
+};
+
+}  // namespace
+
+locale_t PlainLocale::plain() noexcept {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   return plain;
 }
 
-}  // namespace
+PlainLocale::PlainLocale() noexcept : before_{uselocale(plain())} {}
+PlainLocale::~PlainLocale() { uselocale(before_); }
+
+std::system_error errnoException(int systemErrno, const std::string& what) {
+  static const ErrnoCategory category;
+  return {systemErrno, category, what};
+}
 
 std::string errnoText(int systemErrno) {
-  if (plainLocale() == nullptr) return "error " + std::to_string(systemErrno);
-  return strerror_l(systemErrno, plainLocale());
+  if (PlainLocale::plain() == nullptr) return "error " + std::to_string(systemErrno);
+  return strerror_l(systemErrno, PlainLocale::plain());
 }
 
 std::string errnoText(const std::error_code& error) {
@@ -30,10 +48,8 @@ std::string errnoText(const std::error_code& error) {
 
 std::string lookupFaultText(int code) {
   if (code == EAI_SYSTEM) return errnoText(errno);
-  const locale_t before = uselocale(plainLocale());
-  std::string text = gai_strerror(code);  // lint-allow(locale): of this thread, the line above
-  uselocale(before);
-  return text;
+  const PlainLocale plain;
+  return gai_strerror(code);  // lint-allow(locale): of this thread, the line above
 }
 
 bool meansFull(int systemErrno) noexcept {

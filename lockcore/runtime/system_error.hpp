@@ -7,13 +7,13 @@
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
-#include "system_error.hpp"
-
 namespace tenure {
 
 /// "No space left on device", in English whatever locale the host has set. Thread-safe.
 [[nodiscard]] TENURE_API std::string errnoText(int systemErrno);
 [[nodiscard]] TENURE_API std::string errnoText(const std::error_code& error);
+/// To throw. Its what() is `what`, a colon and errnoText().
+[[nodiscard]] TENURE_API std::system_error errnoException(int systemErrno, const std::string& what);
 /// The same for a code of getaddrinfo(), right after it.
 [[nodiscard]] TENURE_API std::string lookupFaultText(int code);
 

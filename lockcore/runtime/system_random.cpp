@@ -4,6 +4,8 @@
 #include <sys/random.h>
 #include <system_error>
 
+#include "system_error.hpp"
+
 namespace tenure {
 
 std::uint64_t SystemRandom::next() {
@@ -11,7 +13,7 @@ std::uint64_t SystemRandom::next() {
   // Once the pool is ready, requests of up to 256 bytes are never cut short; before that, only a signal can interrupt
   // them.
   while (getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value)) {
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
+    if (errno != EINTR) throw errnoException(errno, "getrandom");
   }
   return mixedWithTime(value, readClock());
 }

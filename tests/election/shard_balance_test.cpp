@@ -81,12 +81,12 @@ class ShardBalanceTest : public testing::Test {
   static constexpr auto lease = 10s;
 
   /// One look, `after` the one before.
-  ShardOrders look(std::chrono::nanoseconds after = 0s) {
+  ShardMoves look(std::chrono::nanoseconds after = 0s) {
     now = now + after;
     return balance.look(now, picture, own, random);
   }
   /// Looks often enough for all decisions that wait until nothing changes.
-  ShardOrders settled() {
+  ShardMoves settled() {
     static_cast<void>(look());
     return look(settle);
   }
@@ -103,16 +103,16 @@ class ShardBalanceTest : public testing::Test {
 };
 
 TEST_F(ShardBalanceTest, ANewcomerTakesNothingBeforeOthersHaveHadTheTimeToCome) {
-  EXPECT_EQ(look(), ShardOrders{});
-  EXPECT_EQ(look(settle - 1ms), ShardOrders{});
+  EXPECT_EQ(look(), ShardMoves{});
+  EXPECT_EQ(look(settle - 1ms), ShardMoves{});
   EXPECT_EQ(look(1ms).take.size(), 3U);
 }
 
 TEST_F(ShardBalanceTest, WhoIsNotSeenByOthersTakesNothing) {
   picture.members = {{"you"}};
-  EXPECT_EQ(settled(), ShardOrders{});
+  EXPECT_EQ(settled(), ShardMoves{});
   picture.members = {{"me"}, {"you"}};
-  EXPECT_EQ(look(), ShardOrders{}) << "it is a newcomer then";
+  EXPECT_EQ(look(), ShardMoves{}) << "it is a newcomer then";
 }
 
 TEST_F(ShardBalanceTest, TakesNoMoreThanItsShareOfWhatTheDeadLeave) {
@@ -150,16 +150,16 @@ TEST_F(ShardBalanceTest, NothingLedIsGivenUpWhileItIsWithinTheShareAndCandidacie
   picture.holders.resize(12);
   held("me", {0, 1, 2, 3, 4});
   own.contested = {5, 6, 7, 8, 9, 10, 11};
-  const ShardOrders orders = settled();
-  EXPECT_EQ(orders.give, Shards{});
-  EXPECT_EQ(orders.take, Shards{});
-  EXPECT_EQ(orders.withdraw.size(), 6U) << "one more is its share";
+  const ShardMoves moves = settled();
+  EXPECT_EQ(moves.give, Shards{});
+  EXPECT_EQ(moves.take, Shards{});
+  EXPECT_EQ(moves.withdraw.size(), 6U) << "one more is its share";
 
   own.contested = {6};
   held("me", {0, 1, 2, 3, 4, 5});
   EXPECT_EQ(look(settle).withdraw, Shards{6}) << "its share is full";
   picture.holders[6] = "me";
-  const ShardOrders full = look(settle);
+  const ShardMoves full = look(settle);
   EXPECT_EQ(full.withdraw, Shards{6}) << "its own record of a lost term is a candidacy as well";
   EXPECT_EQ(full.give, Shards{});
 }
@@ -168,10 +168,10 @@ TEST_F(ShardBalanceTest, AWriteUnderWayIsKeptInPlaceOfAnotherShardButOnlyWithinT
   static_cast<void>(settled());
   own.contested = {0, 1, 2, 3, 4, 5};
   own.acquiring = {0, 1};
-  ShardOrders orders = look();
-  EXPECT_EQ(orders.take, Shards{});
-  ASSERT_EQ(orders.withdraw.size(), 3U);
-  EXPECT_GT(orders.withdraw.front(), 1U);
+  ShardMoves moves = look();
+  EXPECT_EQ(moves.take, Shards{});
+  ASSERT_EQ(moves.withdraw.size(), 3U);
+  EXPECT_GT(moves.withdraw.front(), 1U);
   own.acquiring = {0, 1, 2, 3, 4, 5};
   EXPECT_EQ(look().withdraw.size(), 3U);
   held("me", {0, 1, 2});
@@ -185,7 +185,7 @@ TEST_F(ShardBalanceTest, AMemberThatWinsNowAndThenIsLeftWhatFallsToIt) {
   std::iota(all.begin(), all.end(), 0U);
   held("me", all);
   for (std::size_t won = 100; won < 200; ++won) {
-    for (int i = 0; i < ShardBalance::patience; ++i) EXPECT_EQ(look(settle), ShardOrders{});
+    for (int i = 0; i < ShardBalance::patience; ++i) EXPECT_EQ(look(settle), ShardMoves{});
     held("you", {won});
   }
 }
@@ -198,10 +198,10 @@ TEST_F(ShardBalanceTest, TheFirstTakenBeyondTheShareIsOneAndEachWinAllowsOneMore
   held("me", mine);
   for (std::size_t allowed = 1; allowed <= 4; allowed *= 2) {
     for (int i = 0; i < 300; ++i) {
-      const ShardOrders orders = look(10ms);
-      EXPECT_EQ(orders.give, Shards{});
-      EXPECT_EQ(orders.withdraw, Shards{});
-      own.contested.insert(own.contested.end(), orders.take.begin(), orders.take.end());
+      const ShardMoves moves = look(10ms);
+      EXPECT_EQ(moves.give, Shards{});
+      EXPECT_EQ(moves.withdraw, Shards{});
+      own.contested.insert(own.contested.end(), moves.take.begin(), moves.take.end());
     }
     ASSERT_EQ(own.contested.size(), allowed);
     mine.insert(mine.end(), own.contested.begin(), own.contested.end());
@@ -218,11 +218,11 @@ TEST_F(ShardBalanceTest, GivesUpTheSurplusAFewAtATimeTheLastWonFirst) {
 
 TEST_F(ShardBalanceTest, GivesNothingUpWhileMembersComeAndGo) {
   held("me", {0, 1, 2, 3, 4, 5});
-  EXPECT_EQ(look(), ShardOrders{});
+  EXPECT_EQ(look(), ShardMoves{});
   picture.members.push_back({"third"});
-  EXPECT_EQ(look(settle), ShardOrders{});
+  EXPECT_EQ(look(settle), ShardMoves{});
   picture.members.pop_back();
-  EXPECT_EQ(look(settle), ShardOrders{});
+  EXPECT_EQ(look(settle), ShardMoves{});
   EXPECT_EQ(look(settle).give, Shards{5});
 }
 
@@ -230,7 +230,7 @@ TEST_F(ShardBalanceTest, OneMoreThanAnotherIsBalanced) {
   picture.holders.resize(5);
   held("me", {0, 1, 2});
   held("you", {3, 4});
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(look(settle), ShardOrders{});
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(look(settle), ShardMoves{});
 }
 
 TEST_F(ShardBalanceTest, WhereSomebodyHasLessThanTheLeastOnlyOneOfThoseWithOneMoreGives) {
@@ -239,7 +239,7 @@ TEST_F(ShardBalanceTest, WhereSomebodyHasLessThanTheLeastOnlyOneOfThoseWithOneMo
   held("they", {0, 1, 2});
   held("me", {3, 4, 5});
   held("you", {6});
-  EXPECT_EQ(settled(), ShardOrders{}) << "they come later by name, so they give";
+  EXPECT_EQ(settled(), ShardMoves{}) << "they come later by name, so they give";
   picture.members[0].priority = 1;
   EXPECT_EQ(settled().give, Shards{5}) << "the less preferred gives first";
 }
@@ -249,7 +249,7 @@ TEST_F(ShardBalanceTest, APreferredNewcomerGetsNothingThatTheSpreadDoesNotOweIt)
   picture.members[0].priority = 50;
   held("me", {0, 1, 2});
   held("you", {3, 4, 5});
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(look(settle), ShardOrders{});
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(look(settle), ShardMoves{});
 }
 
 TEST_F(ShardBalanceTest, WhatADeadMemberStillHoldsIsNotMadeUpForByOthers) {
@@ -258,14 +258,14 @@ TEST_F(ShardBalanceTest, WhatADeadMemberStillHoldsIsNotMadeUpForByOthers) {
   held("me", {0, 1, 2});
   held("you", {3, 4, 5});
   held("dead", {6, 7, 8});
-  EXPECT_EQ(settled(), ShardOrders{});
+  EXPECT_EQ(settled(), ShardMoves{});
 }
 
 TEST_F(ShardBalanceTest, AShardThatAStrangerKeepsIsLeftOutOfTheReckoning) {
   held("operator", {4, 5});
   held("me", {0, 1, 2});
   held("you", {3});
-  EXPECT_EQ(settled(), ShardOrders{});
+  EXPECT_EQ(settled(), ShardMoves{});
   EXPECT_EQ(look(2 * lease).give, Shards{2});
 }
 

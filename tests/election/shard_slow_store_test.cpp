@@ -301,14 +301,14 @@ class SlowWorld {
       if (!seat.ending && !seat.led) own.contested.push_back(shard);
     }
     const Instant at{now_ + 1h, now_ + 2h, now_ + 3h};
-    const ShardOrders orders = m.balance.look(at, picture, own, random_);
-    for (const std::size_t shard : orders.give) {
+    const ShardMoves moves = m.balance.look(at, picture, own, random_);
+    for (const std::size_t shard : moves.give) {
       m.seats.at(shard).ending = true;
       m.seats.at(shard).drained = now_ + uniform(random_, 200ms);
       ++gives;
     }
-    for (const std::size_t shard : orders.withdraw) withdraw(which, shard);
-    for (const std::size_t shard : orders.take) {
+    for (const std::size_t shard : moves.withdraw) withdraw(which, shard);
+    for (const std::size_t shard : moves.take) {
       ASSERT_TRUE(m.seats.emplace(shard, Seat{}).second);
       waiting_.push_back({which, Write::Kind::acquire, shard, {}});
     }

@@ -147,16 +147,16 @@ class World {
       if (present(other)) picture.members.push_back(other.member);
     }
     const Instant at{now_ + 1h, now_ + 2h, now_ + 3h};
-    const ShardOrders orders = candidate.balance.look(at, picture, {candidate.led, {}, {}, {}}, random_);
-    EXPECT_EQ(orders.withdraw, std::vector<std::size_t>{});
-    for (const std::size_t shard : orders.give) {
+    const ShardMoves moves = candidate.balance.look(at, picture, {candidate.led, {}, {}, {}}, random_);
+    EXPECT_EQ(moves.withdraw, std::vector<std::size_t>{});
+    for (const std::size_t shard : moves.give) {
       const auto found = std::find(candidate.led.begin(), candidate.led.end(), shard);
       ASSERT_NE(found, candidate.led.end());
       candidate.led.erase(found);
       freeAt_[shard] = now_ + below(200ms);
       ++gives;
     }
-    for (const std::size_t shard : orders.take) {
+    for (const std::size_t shard : moves.take) {
       if (candidate.lame) continue;
       if (!holders_[shard].empty()) {
         ++collisions;

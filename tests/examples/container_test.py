@@ -19,7 +19,8 @@ USER = 65532
 
 
 def libraries():
-    told = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+    plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    told = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True, env=plain).stdout
     return sorted(set(re.findall(r"(/\S+) \(0x", told)))
 
 

@@ -1,6 +1,6 @@
 // Preloaded, it makes each program of this build start as in a host that has set a locale: German numbers, times and
 // messages, Turkish letters, groups of thousands (hostile_locale.i18n). Other programs (Python, servers) stay as they
-// are.
+// are, and so do the examples: a host with such a locale prints its own numbers by it.
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,9 @@ std::string ownFolder() {
 bool isOfThisBuild(const std::string& own) {
   char program[PATH_MAX]{};
   const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-  return size > 0 && std::string{program}.starts_with(folderOf(own) + '/');
+  const std::string build = folderOf(own) + '/';
+  return size > 0 && std::string{program}.starts_with(build) &&
+         !std::string{program}.starts_with(build + "bin/examples/");
 }
 
 /// The C library reads the variable in setlocale() alone; children of the program must not find it.

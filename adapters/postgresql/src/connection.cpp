@@ -6,6 +6,8 @@
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
 
+#include "lockcore/runtime/plain_locale.hpp"
+
 namespace tenure::postgresql_fence {
 namespace {
 
@@ -71,7 +73,13 @@ ErrorClass classOf(std::string_view state) noexcept {
   return passes ? ErrorClass::transient : ErrorClass::misconfigured;
 }
 
+Result Connection::exec(const std::string& sql) const {
+  const PlainLocale plain;  // libpq words its errors while it works, not when it is asked for them
+  return Result{PQexec(connection_, sql.c_str())};
+}
+
 std::vector<Result> Connection::execAll(const std::string& sql) const {
+  const PlainLocale plain;
   std::vector<Result> answers;
   if (PQsendQuery(connection_, sql.c_str()) == 1) {
     for (Result answer{PQgetResult(connection_)}; answer; answer = Result{PQgetResult(connection_)}) {

@@ -35,7 +35,7 @@ class Connection {
   [[nodiscard]] PGconn* raw() const noexcept { return connection_; }
   [[nodiscard]] PGTransactionStatusType state() const noexcept { return PQtransactionStatus(connection_); }
   /// One request for all statements in the text. Returns the answer to the last one, or to the one that failed.
-  [[nodiscard]] Result exec(const std::string& sql) const { return Result{PQexec(connection_, sql.c_str())}; }
+  [[nodiscard]] Result exec(const std::string& sql) const;
   /// The same with the answers to all statements, up to the one that failed. Never empty; a null one is no answer.
   [[nodiscard]] std::vector<Result> execAll(const std::string& sql) const;
   /// The text as a literal, with its quotes; empty if it is not text in the connection's encoding.
