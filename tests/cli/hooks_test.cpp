@@ -72,10 +72,10 @@ TEST_F(HooksTest, FindWhatTheJobFindsAndWhenTheTermEnds) {
   }
   const std::string key = "TENURE_VALID_UNTIL_MS=";
   ASSERT_NE(found.find(key), std::string::npos) << found;
-  const double until = std::stod(found.substr(found.find(key) + key.size())) / 1000;
-  const double then = std::stod(contentOf(directory_.file("uptime")));
+  const long long until = std::stoll(found.substr(found.find(key) + key.size()));
+  const long long then = std::stoll(contentOf(directory_.file("uptime"))) * 1000;  // whole seconds
   EXPECT_GT(until, then) << "by the clock of /proc/uptime";
-  EXPECT_LT(until, then + 2);
+  EXPECT_LT(until, then + 3000);
 }
 
 TEST_F(HooksTest, TermWhoseOnElectedFailsIsGivenUpWithoutAJob) {

@@ -165,7 +165,7 @@ TEST_F(JobCgroupTest, WhatAKilledSupervisorLeftBehindIsRemovedByTheNext) {
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
   const std::string peopled = newCgroup("tenure-job.peopled");
   const Subprocess stranger{{"sleep", "60"}};
-  std::ofstream{peopled + "/cgroup.procs"} << stranger.id();
+  std::ofstream{peopled + "/cgroup.procs"} << std::to_string(stranger.id());
   static_cast<void>(cgroupOfJob());
   EXPECT_EQ(leftHere(), (std::set<std::string>{used, strangers, peopled}));
   close(lock);
@@ -191,7 +191,7 @@ TEST_F(JobCgroupTest, AProcessThatWasPutIntoItEndsBeforeTheRelease) {
   ASSERT_TRUE(eventually([this] { return leftHere().size() == 1; })) << alice.errors();
   ASSERT_TRUE(alice.saysOnStderr("the job starts"));
   Subprocess stranger{{"sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"}};
-  std::ofstream{*leftHere().begin() + "/cgroup.procs"} << stranger.id();
+  std::ofstream{*leftHere().begin() + "/cgroup.procs"} << std::to_string(stranger.id());
   EXPECT_EQ(alice.wait(), 0) << alice.errors();
   EXPECT_EQ(stranger.wait(milliseconds{0}), 128 + SIGKILL);
   EXPECT_NE(alice.errors().find(" is killed: its time is over"), std::string::npos) << alice.errors();

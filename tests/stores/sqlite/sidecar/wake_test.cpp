@@ -2,9 +2,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <sys/stat.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
@@ -144,12 +144,11 @@ TEST_F(SqliteWake, severalWatchersOfOneLeaseAreAllToldAndEndAlone) {
 bool isWatched(const std::string& file) {
   struct stat found {};
   EXPECT_EQ(stat(file.c_str(), &found), 0) << file;
-  std::ostringstream entry;
-  entry << " ino:" << std::hex << found.st_ino << ' ';
+  const std::string entry = fmt::format(" ino:{:x} ", found.st_ino);
   for (const auto& descriptor : std::filesystem::directory_iterator{"/proc/self/fdinfo"}) {
     std::ifstream lines{descriptor.path()};
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("inotify ") && contains(line, entry.str())) return true;
+      if (line.starts_with("inotify ") && contains(line, entry)) return true;
     }
   }
   return false;
