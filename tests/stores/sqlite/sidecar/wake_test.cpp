@@ -1,10 +1,11 @@
 // Hints about other processes' commits.
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
@@ -144,11 +145,12 @@ TEST_F(SqliteWake, severalWatchersOfOneLeaseAreAllToldAndEndAlone) {
 bool isWatched(const std::string& file) {
   struct stat found {};
   EXPECT_EQ(stat(file.c_str(), &found), 0) << file;
-  const std::string entry = fmt::format(" ino:{:x} ", found.st_ino);
+  std::array<char, 32> entry{};
+  std::snprintf(entry.data(), entry.size(), " ino:%lx ", static_cast<unsigned long>(found.st_ino));
   for (const auto& descriptor : std::filesystem::directory_iterator{"/proc/self/fdinfo"}) {
     std::ifstream lines{descriptor.path()};
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("inotify ") && contains(line, entry)) return true;
+      if (line.starts_with("inotify ") && contains(line, entry.data())) return true;
     }
   }
   return false;
