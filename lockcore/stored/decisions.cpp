@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "token_rule.hpp"
+#include <tenure/lockcore/store_checks.hpp>
 
 namespace tenure::stored {
 namespace {
@@ -11,15 +11,15 @@ namespace {
 using std::chrono::milliseconds;
 using Purpose = WriteRequest::Purpose;
 
-bool isExpected(const WriteRequest& request, const std::optional<LeaseRecord>& told) {
-  const auto& expected = request.expected;
-  if (!told) return expected.empty();
-  return std::find(expected.begin(), expected.end(), told->version) != expected.end();
-}
-
-/// A record without a token is another client's. Nobody here holds a term by it, whatever name is in it.
-bool isTermOf(const std::string& holder, const std::optional<LeaseRecord>& told) {
-  return told && !told->vanished && !told->token.isNone() && told->holder == holder;
+/// Of what StoredLease::told() answers, without a copy of it: a heartbeat asks.
+bool isExpected(const WriteRequest& request, const StoredLease& stored) {
+  const auto expects = [&expected = request.expected](const RecordVersion& version) {
+    return std::find(expected.begin(), expected.end(), version) != expected.end();
+  };
+  if (const auto& record = *stored.record) return expects(record->record.version);
+  const Counter& counter = *stored.counter;
+  if (counter.openLease.count() == 0) return request.expected.empty();
+  return expects(vanishedVersion(counter.token, counter.openLease));
 }
 
 /// The request's whole state, except the payload that it leaves as it is.
@@ -28,6 +28,28 @@ StoredRecord merged(const WriteRequest& request, const std::optional<StoredRecor
   next.record.data = mergedData(request.dataRule, request.record.data, stored ? &stored->record.data : nullptr);
   if (stored && next.record.attributes.empty()) next.record.attributes = stored->record.attributes;
   return next;
+}
+
+/// Which token an acquisition gets (invariant I7). It is above the counter, the record's copy and the caller's floor,
+/// and above the store's revision. Each acquisition consumes a revision, so no earlier token of any lease is above it,
+/// unless it was given a floor: tokens rise even where somebody deleted everything. Only a store that was restored from
+/// a copy without raising its revisions begins below. An error if the token would be greater than maxFencingToken.
+StoreResult<Applied> planToken(const std::string& where, const WriteRequest& request, const StoredLease& stored) {
+  const FencingToken copy = *stored.record ? (*stored.record)->record.token : FencingToken{};
+  const FencingToken counter = stored.counter->token;
+  const FencingToken highest = std::max(copy, counter);
+  const FencingToken revision{stored.revision};
+  // Where somebody deleted everything, the revision is what is left to know of the tokens.
+  if (auto refused = refusalOfFloor(request, highest.isNone() ? revision : highest)) return *std::move(refused);
+  const FencingToken known = std::max({highest, request.tokenFloor, revision});
+  if (known >= maxFencingToken) return tokensExhausted(request.key);
+  Applied plan{known.next()};
+  if (counter < std::max(request.tokenFloor, copy)) {
+    plan.warning = where + ": the fencing counter of lease " + toString(request.key) + " was " +
+                   (counter.isNone() ? "missing" : "at " + toString(counter)) + " and was restored to " +
+                   toString(plan.token) + "; somebody changed or deleted it, or a resource has seen a higher token";
+  }
+  return plan;
 }
 
 /// Where nothing is stored, an acquisition would be carried out whenever that is so again: if somebody deletes all of
@@ -42,22 +64,35 @@ Decision decideAcquisition(const std::string& where, const WriteRequest& request
   next.record.released = false;
   return Change{.record = std::move(next),
                 .counter = Counter{plan->token, request.record.leaseDuration},
-                .applied = Applied{plan->token, false, std::move(plan->warning)}};
+                .applied = *std::move(plan)};
 }
 
-/// The counter as the last to know of a record that goes.
+/// The counter as the last to know of a record that goes. If the holder was not seen to end its term, newcomers wait as
+/// the record would have made them wait. The end of a term that the counter has left behind, as where somebody put an
+/// older record back, does not end a later one. Where no token is known, the counter keeps what an acquisition now
+/// would have counted on.
 Counter counterBehind(const StoredLease& stored, bool over) {
   const LeaseRecord& record = (*stored.record)->record;
-  const bool same = stored.counter->token == record.token;
-  const milliseconds open = same ? std::max(record.leaseDuration, stored.counter->openLease) : record.leaseDuration;
-  return {std::max(stored.counter->token, record.token), over ? milliseconds{0} : open};
+  const Counter& counter = *stored.counter;
+  const bool isLater = !record.token.isNone() && counter.token > record.token;
+  const milliseconds open = std::max(over ? milliseconds{0} : record.leaseDuration, counter.openLease);
+  const FencingToken known = std::max(counter.token, record.token);
+  return {known.isNone() ? FencingToken{stored.revision} : known, over && !isLater ? milliseconds{0} : open};
 }
 
-/// The counter with the longer lease; empty: it states it already.
-std::optional<Counter> lengthened(const StoredLease& stored, milliseconds lease) {
+/// What a renewal or a release makes of the counter, where it is read in the same step; empty: it stays. It states no
+/// shorter lease than the record, and none once the term has ended. That it is behind the record's token is for an
+/// acquisition to report, unless the holder knows that it has to state the longer lease.
+std::optional<Counter> counterDuring(const WriteRequest& request, const StoredLease& stored) {
+  if (stored.counter.has_error()) return std::nullopt;
   const FencingToken token = (*stored.record)->record.token;
   const Counter& counter = *stored.counter;
-  const Counter next{std::max(counter.token, token), std::max(counter.openLease, lease)};
+  Counter next = counter;
+  if (request.purpose == Purpose::release) {
+    if (counter.token <= token) next.openLease = milliseconds{0};
+  } else if (request.lengthens || counter.token >= token) {
+    next = {std::max(counter.token, token), std::max(counter.openLease, request.record.leaseDuration)};
+  }
   return next == counter ? std::nullopt : std::optional{next};
 }
 
@@ -66,46 +101,65 @@ Decision decideOwnTerm(const WriteRequest& request, const StoredLease& stored) {
   const StoredRecord& before = **stored.record;
   const FencingToken token = before.record.token;
   const bool releases = request.purpose == Purpose::release;
-  const bool needsCounter = (releases && request.removes) || (!releases && request.lengthens);
+  const bool removes = releases && request.removes;
+  const bool needsCounter = removes || (!releases && request.lengthens);
   if (needsCounter && stored.counter.has_error()) return Rejected{stored.counter.error()};
-  Change change{.applied = Applied{token, before.stepDown == token}};
-  if (releases && request.removes) {
-    change.counter = counterBehind(stored, true);
-    return change;
-  }
+  Change change{.counter = removes ? counterBehind(stored, true) : counterDuring(request, stored),
+                .applied = Applied{token, before.stepDown == token}};
+  if (removes) return change;
   StoredRecord next = merged(request, before);
   next.record.token = token;
   next.record.released = releases;
   next.stepDown = before.stepDown;
   change.record = std::move(next);
-  if (needsCounter) change.counter = lengthened(stored, request.record.leaseDuration);
   return change;
 }
 
 }  // namespace
 
-StoredLease after(const StoredLease& seen, const Change& change) {
-  StoredLease next = seen;
-  next.nothing = false;
-  if (change.counter) next.counter = *change.counter;
-  if (!change.keepsRecord) next.record = change.record;
-  if (const auto& by = change.correction) {
-    LeaseRecord& record = (*next.record)->record;
+ReadOutcome StoredLease::told() const {
+  if (record.has_error()) return record.error();
+  if (*record) return std::optional{(*record)->record};
+  if (counter.has_error()) return counter.error();
+  if (counter->openLease.count() == 0) return std::optional<LeaseRecord>{};
+  return std::optional{vanishedRecord(counter->token, counter->openLease)};
+}
+
+void apply(Change&& change, StoredLease& lease) {
+  lease.nothing = false;
+  if (change.counter) lease.counter = *change.counter;
+  if (!change.keepsRecord) *lease.record = std::move(change.record);
+  if (auto& by = change.correction) {
+    LeaseRecord& record = (*lease.record)->record;
     record.token = by->token;
-    record.version = RecordVersion{by->version};
+    record.version = RecordVersion{std::move(by->version)};
     record.released = true;
     record.livenessFile = {};
-    (*next.record)->stepDown = {};
+    (*lease.record)->stepDown = {};
   }
-  return next;
+}
+
+StoredTokens tokensOf(const StoredLease& lease) {
+  const FencingToken counter = lease.counter->token;
+  StoredTokens out{.counter = counter.isNone() ? "" : toString(counter), .lease = lease.counter->openLease};
+  if (!*lease.record) return out;
+  const LeaseRecord& record = (*lease.record)->record;
+  out.copy = toString(record.token);
+  out.version = record.version.text();
+  out.holder = record.holder;
+  out.released = record.released;
+  out.lease = std::max(out.lease, record.leaseDuration);
+  return out;
 }
 
 Decision decideWrite(const std::string& where, const WriteRequest& request, const StoredLease& stored) {
-  ReadOutcome told = stored.told();
-  if (told.has_error()) return Rejected{told.error()};
+  if (stored.record.has_error()) return Rejected{stored.record.error()};
+  if (!*stored.record && stored.counter.has_error()) return Rejected{stored.counter.error()};
   const bool acquires = request.purpose == Purpose::acquire;
-  const bool own = acquires || isTermOf(request.record.holder, *told);
-  if (!own || !isExpected(request, *told)) return Conflict{std::move(*told)};
+  const LeaseRecord* record = *stored.record ? &(*stored.record)->record : nullptr;
+  // A record without a token is another client's. Nobody here holds a term by it, whatever name is in it.
+  const bool own = record != nullptr && !record->token.isNone() && record->holder == request.record.holder;
+  if ((!acquires && !own) || !isExpected(request, stored)) return Conflict{stored.told().value()};
   return acquires ? decideAcquisition(where, request, stored) : decideOwnTerm(request, stored);
 }
 

@@ -30,8 +30,10 @@ struct Change {
   [[nodiscard]] bool erasesRecord() const noexcept { return !record && !keepsRecord; }
 };
 
-/// What is stored once `change` is carried out on what was understood. The revision stays.
-[[nodiscard]] TENURE_API StoredLease after(const StoredLease& seen, const Change& change);
+/// Carries it out on a lease that was understood. The revision stays.
+TENURE_API void apply(Change&& change, StoredLease& lease);
+/// The tokens of a lease that was understood.
+[[nodiscard]] TENURE_API StoredTokens tokensOf(const StoredLease& lease);
 
 /// The outcome that needs no write, or the change.
 using Decision = std::variant<WriteOutcome, Change>;

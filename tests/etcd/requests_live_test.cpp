@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "etcd/etcd_cluster.hpp"
-#include "lockcore/stores/etcd/src/changes.hpp"
 #include "lockcore/stores/etcd/src/keys.hpp"
 #include "lockcore/stores/etcd/src/link/http_gateway.hpp"
 #include "lockcore/stores/etcd/src/replies.hpp"
 #include "lockcore/stores/etcd/src/requests.hpp"
+#include "lockcore/stores/etcd/src/state.hpp"
 #include "support/eventually.hpp"
 
 namespace tenure::etcd_store {

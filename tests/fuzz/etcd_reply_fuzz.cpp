@@ -3,9 +3,9 @@
 #include <set>
 
 #include "fuzz_support.hpp"
-#include "lockcore/stores/etcd/src/changes.hpp"
 #include "lockcore/stores/etcd/src/errors.hpp"
 #include "lockcore/stores/etcd/src/replies.hpp"
+#include "lockcore/stores/etcd/src/state.hpp"
 
 namespace {
 

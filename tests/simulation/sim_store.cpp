@@ -160,13 +160,16 @@ class ModelStore final : public SimStore {
 class MemoryTableStore final : public SimStore {
  public:
   WriteOutcome write(const WriteRequest& request) override {
-    WriteOutcome outcome = table_.write(request);
+    WriteOutcome outcome = table_.change(
+        request.key, [&](const stored::StoredLease& lease) { return decideWrite("memory", request, lease); });
     if (std::holds_alternative<Applied>(outcome)) refresh();
     return outcome;
   }
   /// Uses the store's own removal: there is no other access to the table.
   bool erase() override {
-    if (!std::holds_alternative<Applied>(table_.remove(key_, record()->version))) return false;
+    const WriteOutcome outcome = table_.change(
+        key_, [&](const stored::StoredLease& lease) { return stored::decideRemoval(record()->version, lease); });
+    if (!std::holds_alternative<Applied>(outcome)) return false;
     refresh();
     return true;
   }
@@ -174,12 +177,14 @@ class MemoryTableStore final : public SimStore {
   bool loseCounter() override { return false; }
   bool counterLost() const override { return false; }
   void requestStepDown() override {
-    if (record()) static_cast<void>(table_.requestStepDown(key_, record()->token));
+    if (!record()) return;
+    static_cast<void>(table_.change(
+        key_, [&](const stored::StoredLease& lease) { return stored::decideStepDown(record()->token, lease); }));
   }
 
  private:
   void refresh() {
-    std::optional<LeaseRecord> told = table_.read(key_);
+    std::optional<LeaseRecord> told = table_.at(key_).told().value();
     now(told && told->vanished ? std::nullopt : told, told);
   }
 

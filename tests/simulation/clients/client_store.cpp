@@ -64,7 +64,7 @@ class ClientStore final : public LeaseStore {
   [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return world_.plan().together; }
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     call<WriteOutcome>(
-        options, std::move(handler), [this, key, token] { return world_.table().requestStepDown(key, token); },
+        options, std::move(handler), [this, key, token] { return world_.requestStepDown(key, token); },
         [](const char* what, bool) { return WriteOutcome{Unknown{passing(what)}}; });
   }
 

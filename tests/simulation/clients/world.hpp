@@ -150,8 +150,11 @@ class World final : public VirtualSystem {
   [[nodiscard]] WallReading wallReading(const Life& life) const;
   [[nodiscard]] JobJudge& jobs() noexcept { return judgeOfJobs_; }
   WriteOutcome apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed = nullptr);
+  WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) {
+    return table_.change(key, [&](const stored::StoredLease& lease) { return stored::decideStepDown(token, lease); });
+  }
   [[nodiscard]] MemoryTable& table() noexcept { return table_; }
-  [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.read(key); }
+  [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.at(key).told().value(); }
   void readTakesTime();
   /// A reader is stopped before it has read the term: its answer must still be true afterwards.
   void readInterrupted(const Handle& handle);

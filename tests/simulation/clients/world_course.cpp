@@ -74,10 +74,13 @@ void World::trouble() {
   const LeaseRecord record = *leases[load.below(leases.size())].record;
   const LeaseKey key = leases[load.below(leases.size())].key;
   if (happens(Trouble::operatorStepDown)) {
-    if (const auto seen = recordOf(key)) static_cast<void>(table_.requestStepDown(key, seen->token));
+    if (const auto seen = recordOf(key)) static_cast<void>(requestStepDown(key, seen->token));
   }
   if (happens(Trouble::erase)) {
-    if (const auto seen = recordOf(key)) static_cast<void>(table_.remove(key, seen->version));
+    if (const auto seen = recordOf(key)) {
+      static_cast<void>(table_.change(
+          key, [&](const stored::StoredLease& lease) { return stored::decideRemoval(seen->version, lease); }));
+    }
     note("operator", "erases " + key.name);
   }
 }

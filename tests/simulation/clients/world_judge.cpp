@@ -19,8 +19,9 @@ void World::broke(std::string_view oracle, const std::string& what) {
 }
 
 WriteOutcome World::apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed) {
-  const auto before = table_.read(request.key);
-  const WriteOutcome outcome = table_.write(request);
+  const auto before = recordOf(request.key);
+  const WriteOutcome outcome = table_.change(
+      request.key, [&](const stored::StoredLease& lease) { return decideWrite("memory", request, lease); });
   const auto* applied = std::get_if<Applied>(&outcome);
   const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
   constexpr std::string_view verbs[] = {"acquires ", "renews ", "releases "};
@@ -60,7 +61,7 @@ void World::judge() {
       broke("overlap", handle.holder + " with token " + toString(handle.token) + " beside " + other->second->holder +
                            " with token " + toString(other->second->token) + ", both valid, for " + handle.key.name);
     }
-    const auto record = table_.read(handle.key);
+    const auto record = recordOf(handle.key);
     const bool gone = !record || record->vanished;  // the record was erased; that gives nobody else the lease
     // A candidate whose work was told to stop, and has stopped, may take its own lease again before its validity ends.
     const bool again = record && record->holder == handle.holder && record->token > handle.token && !handle.leads();

@@ -7,8 +7,8 @@
 
 #include "lockcore/stores/dynamodb/src/json_text.hpp"
 #include "lockcore/stores/dynamodb/src/options_check.hpp"
+#include "lockcore/stores/dynamodb/src/replies.hpp"
 #include "lockcore/stores/dynamodb/src/table_shape.hpp"
-#include "lockcore/stores/dynamodb/src/token_plan.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::dynamodb_store {
@@ -92,39 +92,14 @@ StoredRecord storedWith(int token) {
   return stored;
 }
 
-TEST(DynamoDbTokenPlan, isAboveAllThatIsKnown) {
-  WriteRequest write = test::request(WriteRequest::Purpose::acquire, {});
-  const auto plan = [&](const std::optional<StoredRecord>& stored, const Companion& companion) {
-    return planToken(where, write, stored, companion, test::scriptedEpochSeconds).value();
-  };
-  EXPECT_EQ(plan({}, {}).token, FencingToken{1});
-  EXPECT_EQ(plan({}, {}).warning, "");
-  EXPECT_EQ(plan({}, {true, FencingToken{41}}).token, FencingToken{42}) << "a deleted record does not lower it";
-  EXPECT_EQ(plan(storedWith(41), {true, FencingToken{41}}).warning, "");
-  EXPECT_EQ(plan(storedWith(41), {}).token, FencingToken{42});
-  EXPECT_NE(plan(storedWith(41), {}).warning, "") << "the counter is gone";
-  EXPECT_EQ(plan(storedWith(0), {true, FencingToken{41}}).token, FencingToken{42}) << "Java took over";
-  EXPECT_EQ(plan(storedWith(0), {true, FencingToken{41}}).warning, "") << "Java taking over is no loss";
-  write.tokenFloor = FencingToken{100};
-  EXPECT_EQ(plan(storedWith(41), {true, FencingToken{41}}).token, FencingToken{101});
-  EXPECT_NE(plan(storedWith(41), {true, FencingToken{41}}).warning, "") << "the counter was set back";
-}
-
-TEST(DynamoDbTokenPlan, withoutATraceTheWallClockIsTheFloor) {
-  const WriteRequest write = test::request(WriteRequest::Purpose::acquire, {"one"});
-  const FencingToken aboveClock{test::scriptedEpochSeconds + 1};
-  for (const Companion& companion : {Companion{}, Companion{true, {}}}) {
-    const auto plan = planToken(where, write, storedWith(0), companion, test::scriptedEpochSeconds);
-    EXPECT_EQ(plan->token, aboveClock);
-    EXPECT_NE(plan->warning.find("seconds since 1970"), std::string::npos) << plan->warning;
-  }
-  const auto erased = planToken(where, write, std::nullopt, {true, {}}, test::scriptedEpochSeconds);
-  EXPECT_EQ(erased->token, aboveClock);
-}
-
-TEST(DynamoDbTokenPlan, neverWraps) {
-  const WriteRequest write = test::request(WriteRequest::Purpose::acquire, {});
-  EXPECT_TRUE(planToken(where, write, {}, {true, maxFencingToken}, 0).has_error());
+// Only then do tokens go on from the wall clock.
+TEST(DynamoDbPair, isTracelessIfSomebodyHasUsedTheLeaseAndNoTokenIsLeft) {
+  EXPECT_FALSE((Pair{{}, {}}.isTraceless())) << "a new lease";
+  EXPECT_TRUE((Pair{storedWith(0), {}}.isTraceless()));
+  EXPECT_TRUE((Pair{storedWith(0), {true, {}}}.isTraceless()));
+  EXPECT_TRUE((Pair{{}, {true, {}}}.isTraceless()));
+  EXPECT_FALSE((Pair{storedWith(41), {true, {}}}.isTraceless())) << "the item has its copy";
+  EXPECT_FALSE((Pair{storedWith(0), {true, FencingToken{41}}}.isTraceless())) << "Java took over";
 }
 
 TEST(DynamoDbTable, createRequests) {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lockcore/stores/etcd/src/changes.hpp"
 #include "lockcore/stores/etcd/src/keys.hpp"
+#include "lockcore/stores/etcd/src/state.hpp"
 
 namespace tenure::etcd_store {
 namespace {

@@ -1,5 +1,7 @@
 #include "lease_call.hpp"
 
+#include <algorithm>
+
 #include "requests.hpp"
 
 namespace tenure::dynamodb_store {
@@ -21,6 +23,12 @@ struct PairRead {
   std::string_view doing;
 };
 
+void answer(const PairRead& read, Pair pair) {
+  const std::int64_t seconds = pair.isTraceless() ? read.core->epochSeconds() : 0;
+  pair.revision = static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 0));
+  read.handler(std::move(pair));
+}
+
 /// The two items are read one after the other. If there is no lock item, and the counter states an open term, somebody
 /// may have acquired the lease in between. So the lock item is read once more, now certainly after the counter.
 void lookAgain(const PairRead& read, const Companion& companion) {
@@ -30,7 +38,7 @@ void lookAgain(const PairRead& read, const Companion& companion) {
                    if (reply.has_error()) return read.handler(reply.error().error);
                    auto stored = itemIn({read.core->layout, read.core->where, read.key}, *reply);
                    if (stored.has_error()) return read.handler(stored.error());
-                   read.handler(Pair{std::move(*stored), companion});
+                   answer(read, Pair{std::move(*stored), companion});
                  });
 }
 
@@ -43,9 +51,9 @@ void readPair(const CorePtr& core, const LeaseKey& key, std::string_view doing, 
                    const auto reply = parseReply({read.core->where, read.doing, &read.key}, outcome);
                    if (reply.has_error()) return read.handler(reply.error().error);
                    auto pair = pairIn({read.core->layout, read.core->where, read.key}, *reply);
-                   const bool vanished = pair.has_value() && !pair->stored && pair->companion.isOpen();
-                   if (vanished) return lookAgain(read, pair->companion);
-                   read.handler(std::move(pair));
+                   if (pair.has_error()) return read.handler(pair.error());
+                   if (!*pair->record && pair->companion.isOpen()) return lookAgain(read, pair->companion);
+                   answer(read, std::move(*pair));
                  });
 }
 
@@ -58,7 +66,7 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
                    if (found.has_error()) return handler(found.error());
                    if (*found) return handler(std::optional{std::move((*found)->record)});
                    readPair(core, key, "reading", deadline, [handler](const StoreResult<Pair>& pair) {
-                     handler(pair.has_error() ? ReadOutcome{pair.error()} : ReadOutcome{pair->state()});
+                     handler(pair.has_error() ? ReadOutcome{pair.error()} : pair->told());
                    });
                  });
 }
@@ -80,7 +88,7 @@ void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::o
   }
   // Either there is no item, or the server does not return images (servers from before June 2023, some emulators).
   readPair(call->core, call->key, call->doing, call->deadline, [call](const StoreResult<Pair>& pair) {
-    if (pair.has_value()) return call->handler(Conflict{pair->state()});
+    if (pair.has_value()) return call->handler(Conflict{pair->told().value()});
     if (pair.error().errorClass == ErrorClass::corrupt) return answerNotUnderstood(*call, pair.error());
     call->handler(Conflict{});
   });

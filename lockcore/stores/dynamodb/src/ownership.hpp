@@ -1,13 +1,12 @@
-// What the writes about one lease share: how they judge the stored state, and what proves that they were applied.
+// What the writes about one lease share: what the rule of a write makes of both items, and what proves that a write was
+// applied.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
 
 #include "lease_call.hpp"
+#include "lockcore/stored/decisions.hpp"
 #include "requests.hpp"
-#include "token_plan.hpp"
 
 namespace tenure::dynamodb_store {
 
@@ -15,30 +14,23 @@ namespace tenure::dynamodb_store {
 struct Ownership {
   LeaseCallPtr call;
   WriteRequest request;
-  TokenPlan plan{};        ///< for the term that the write leaves in the record
-  CounterState counter{};  ///< the counter as the write leaves it
+  bool byOperator{false};   ///< remove(), whoever holds the lease; the request has only what is expected
+  stored::Change change{};  ///< what was decided from both items
 
   [[nodiscard]] const CorePtr& core() const noexcept { return call->core; }
   [[nodiscard]] WriteDetails details() const;
-  /// Whether the request expects this record, or this open term where there is no record.
-  [[nodiscard]] bool isExpected(const Pair& pair) const;
+  /// What the rule of a write says (lockcore/stored/decisions.hpp).
+  [[nodiscard]] stored::Decision decisionFrom(const Pair& pair) const;
 };
 using OwnershipPtr = std::shared_ptr<Ownership>;
 
-/// Reads both items and continues with them. An error is answered with `Rejected`, because nothing was sent yet.
-void withPair(const OwnershipPtr& write, const std::function<void(Pair)>& next);
+/// Reads both items and continues with them and the change that the write makes of them. Any other outcome is answered:
+/// nothing was sent yet.
+using WithChange = void (*)(const OwnershipPtr& write, const Pair& pair);
+void decide(const OwnershipPtr& write, WithChange next);
 
-/// Sends a transaction. Its answer has no content that only the table could know. So a success is believed only once
-/// `proof` has read the items back.
-using Proof = void (*)(const OwnershipPtr& write);
-void transact(const OwnershipPtr& write, std::string body, Proof proof);
-
-/// Applied if the lock item has the version, holder and token that this write gave it; else Unknown.
-void proveWritten(const OwnershipPtr& write);
-/// Applied if there is no lock item and the counter is as this write left it; else Unknown.
-void proveRemoved(const OwnershipPtr& write);
-
-/// remove(), and the release that keeps no record.
-void removeItem(const OwnershipPtr& write);
+/// Sends a transaction. Its answer has no content that only the table could know. So a success is believed only once a
+/// read shows what was written.
+void transact(const OwnershipPtr& write, std::string body);
 
 }  // namespace tenure::dynamodb_store

@@ -1,4 +1,4 @@
-// write(): acquire, renew, release.
+// write(): acquire, renew, release; and remove().
 #include "ownership.hpp"
 
 namespace tenure::dynamodb_store {
@@ -9,19 +9,15 @@ using Purpose = WriteRequest::Purpose;
 /// One consistent read of both items, then one transaction on the condition that both items are still as they were
 /// read.
 void acquire(const OwnershipPtr& write, const Pair& pair) {
-  const Core& core = *write->core();
-  if (!write->isExpected(pair)) return write->call->handler(Conflict{pair.state()});
-  auto plan = planToken(core.where, write->request, pair.stored, pair.companion, core.epochSeconds());
-  if (plan.has_error()) return write->call->handler(Rejected{plan.error()});
-  write->plan = std::move(*plan);
-  write->counter = {write->plan.token, write->request.record.leaseDuration};
   WriteDetails details = write->details();
-  details.present = pair.stored.has_value();
-  if (pair.stored) {
-    details.hasData = !pair.stored->record.data.empty();
-    details.stored = pair.stored->record.attributes;
+  const auto& item = *pair.record;
+  details.present = item.has_value();
+  if (item) {
+    details.hasData = !item->record.data.empty();
+    details.stored = item->record.attributes;
   }
-  transact(write, acquireRequest(core.layout, write->request, details, pair.companion, write->counter), proveWritten);
+  transact(write,
+           acquireRequest(write->core()->layout, write->request, details, pair.companion, *write->change.counter));
 }
 
 void updateWith(const OwnershipPtr& write, const WriteDetails& details) {
@@ -52,28 +48,25 @@ void updateAttributes(const OwnershipPtr& write) {
 
 /// From the moment at which the record states the longer lease, the counter states it too.
 void lengthen(const OwnershipPtr& write, const Pair& pair) {
-  const LeaseRecord& wanted = write->request.record;
-  const bool own = pair.stored && pair.stored->record.holder == wanted.holder && write->isExpected(pair);
-  if (!own) return write->call->handler(Conflict{pair.state()});
-  const FencingToken token = std::max(pair.stored->record.token, pair.companion.counter);
   WriteDetails details = write->details();
-  details.stored = pair.stored->record.attributes;
-  const bool stated = pair.companion.counter == token && pair.companion.openLease >= wanted.leaseDuration;
-  if (stated) return updateWith(write, details);
-  // Where an operator removed the item's token, the renewal brings it back.
-  write->plan.token = pair.stored->record.token.isNone() ? wanted.token : pair.stored->record.token;
-  write->counter = {std::max(token, write->plan.token), wanted.leaseDuration};
-  transact(write, lengthenRequest(write->core()->layout, write->request, details, pair.companion, write->counter),
-           proveWritten);
+  details.stored = (*pair.record)->record.attributes;
+  const auto& counter = write->change.counter;
+  if (!counter) return updateWith(write, details);
+  transact(write, lengthenRequest(write->core()->layout, write->request, details, pair.companion, *counter));
 }
 
+void remove(const OwnershipPtr& write, const Pair& pair) {
+  transact(write, removeRequest(write->core()->layout, write->request.key, (*pair.record)->record, pair.companion,
+                                *write->change.counter));
+}
+
+/// What needs neither the counter nor the present attributes is one request. Its condition is the rule's expectation.
 void keepTerm(const OwnershipPtr& write) {
-  const WriteRequest& request = write->request;
+  WriteRequest& request = write->request;
   if (request.expected.empty()) return answerConflict(write->call, std::nullopt);
-  const bool mayRemove = write->core()->options.deleteOnRelease || request.removes;
-  if (request.purpose == Purpose::release && mayRemove) return removeItem(write);
-  const bool lengthens = request.purpose == Purpose::renew && request.lengthens;
-  if (lengthens) return withPair(write, [write](const Pair& pair) { lengthen(write, pair); });
+  request.removes = request.removes || write->core()->options.deleteOnRelease;
+  if (request.purpose == Purpose::release && request.removes) return decide(write, remove);
+  if (request.purpose == Purpose::renew && request.lengthens) return decide(write, lengthen);
   if (!request.record.attributes.empty()) return updateAttributes(write);
   updateWith(write, write->details());
 }
@@ -83,7 +76,14 @@ void keepTerm(const OwnershipPtr& write) {
 void writeLease(const LeaseCallPtr& call, WriteRequest request) {
   const auto write = std::make_shared<Ownership>(Ownership{call, std::move(request)});
   if (write->request.purpose != Purpose::acquire) return keepTerm(write);
-  withPair(write, [write](const Pair& pair) { acquire(write, pair); });
+  decide(write, acquire);
+}
+
+void removeLease(const LeaseCallPtr& call, RecordVersion version) {
+  WriteRequest request;
+  request.key = call->key;
+  request.expected = {std::move(version)};
+  decide(std::make_shared<Ownership>(Ownership{call, std::move(request), true}), remove);
 }
 
 }  // namespace tenure::dynamodb_store

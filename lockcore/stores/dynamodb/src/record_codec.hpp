@@ -11,16 +11,11 @@
 #include <tenure/lockcore/store_error.hpp>
 
 #include "layout.hpp"
+#include "lockcore/stored/stored_lease.hpp"
 
 namespace tenure::dynamodb_store {
 
-/// What an item says.
-struct StoredRecord {
-  LeaseRecord record;
-  FencingToken stepDown{};  ///< the term that was asked to step down
-
-  friend bool operator==(const StoredRecord&, const StoredRecord&) = default;
-};
+using stored::StoredRecord;
 
 /// A `corrupt` error, which names the table, the lease, the attribute and the likely writer, unless the item is a lock
 /// of the AWS Java lock client or of this library. `where` is the store's description.

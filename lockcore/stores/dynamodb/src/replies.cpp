@@ -123,8 +123,9 @@ StoreResult<Pair> pairIn(const Subject& subject, const object& body) {
                                                  "is at its limit"};
   }
   if (responses == nullptr) return notUnderstood(subject.where, "no Responses");
-  Pair pair;
-  if (items == nullptr) return pair;
+  std::optional<StoredRecord> found;
+  Companion companion;
+  if (items == nullptr) return Pair{};
   const ItemKey lockKey = subject.layout.keyOf(subject.key);
   for (const auto& entry : *items) {
     const object* item = entry.if_object();
@@ -133,20 +134,24 @@ StoreResult<Pair> pairIn(const Subject& subject, const object& body) {
     if (*key == lockKey) {
       auto stored = decoded(subject, *item);
       if (stored.has_error()) return stored.error();
-      pair.stored = std::move(*stored);
+      found = std::move(*stored);
     } else {
-      const auto companion = companionFrom(subject.layout, subject.where, subject.key, *item);
-      if (companion.has_error()) return companion.error();
-      pair.companion = *companion;
+      const auto counter = companionFrom(subject.layout, subject.where, subject.key, *item);
+      if (counter.has_error()) return counter.error();
+      companion = *counter;
     }
   }
-  return pair;
+  return Pair{std::move(found), companion};
 }
 
-std::optional<LeaseRecord> Pair::state() const {
-  if (stored) return stored->record;
-  if (!companion.isOpen()) return std::nullopt;
-  return vanishedRecord(companion.counter, *companion.openLease);
+Pair::Pair(std::optional<StoredRecord> item, Companion counterItem) : companion{counterItem} {
+  record = std::move(item);
+  counter = stored::Counter{companion.counter, companion.openLease.value_or(std::chrono::milliseconds{0})};
+}
+
+bool Pair::isTraceless() const {
+  const auto& item = *record;
+  return companion.counter.isNone() && (item ? item->record.token.isNone() : companion.present);
 }
 
 PageOutcome pageIn(const Layout& layout, const std::string& where, const object& body) {

@@ -9,6 +9,7 @@
 #include <boost/json/object.hpp>
 
 #include "errors.hpp"
+#include "lockcore/stored/stored_lease.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::dynamodb_store {
@@ -25,14 +26,22 @@ using StoredOutcome = StoreResult<std::optional<StoredRecord>>;
 /// The answer of readRequest.
 [[nodiscard]] StoredOutcome itemIn(const Subject& subject, const boost::json::object& body);
 
-/// The answer of readPairRequest. `throttled` if the service left an item out.
-struct Pair {
-  std::optional<StoredRecord> stored;
-  Companion companion;
+/// Both items. Each was understood.
+struct Pair : stored::StoredLease {
+  Pair() = default;
+  Pair(std::optional<StoredRecord> item, Companion counterItem);
 
-  /// The state as a read reports it: the record, or the open term that the counter states, or nothing.
-  [[nodiscard]] std::optional<LeaseRecord> state() const;
+  /// The counter may be gone, and the copy too, although somebody has used the lease before. (There is a foreign
+  /// client's lock item, which may have erased ours, or the counter's item without its number.) Then nothing in the
+  /// table shows how far the tokens had risen. In that case they go on from the wall clock's seconds since 1970
+  /// (`revision`): a counter that began at 1 and rose less than once a second on average cannot have come further. This
+  /// is the only use of the wall clock for a token. A wrong clock only makes this start value useless; it never makes a
+  /// lease valid. Where neither item exists the lease is new as far as anybody can tell.
+  [[nodiscard]] bool isTraceless() const;
+
+  Companion companion{};  ///< what the conditions of a write need of the counter's item
 };
+/// The answer of readPairRequest. `throttled` if the service left an item out.
 [[nodiscard]] StoreResult<Pair> pairIn(const Subject& subject, const boost::json::object& body);
 
 /// One page of a listing, without the counters' items; `next` is the key at which the next one starts, as JSON.

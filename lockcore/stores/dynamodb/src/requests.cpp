@@ -74,7 +74,7 @@ void setCompanionShape(Expression& update) {
 
 /// The second half of a transaction; it closes the lock item's part and the whole request.
 void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey& key, const Companion& companion,
-                         const CounterState& next) {
+                         const stored::Counter& next) {
   Expression update{layout};
   update.setNumber(Attribute::token, signedToken(next.token));
   update.setNumber(Attribute::openLease, next.openLease.count());
@@ -169,7 +169,7 @@ std::string updateRequest(const Layout& layout, const WriteRequest& request, con
 }
 
 std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                           const Companion& companion, const CounterState& next) {
+                           const Companion& companion, const stored::Counter& next) {
   Expression update{layout};
   update.setText(Attribute::owner, request.record.holder);
   setState(update, layout, request, details);
@@ -189,7 +189,7 @@ std::string acquireRequest(const Layout& layout, const WriteRequest& request, co
 }
 
 std::string lengthenRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                            const Companion& companion, const CounterState& next) {
+                            const Companion& companion, const stored::Counter& next) {
   std::string body = startedTransaction(layout, R"({"TransactItems":[{"Update":{)");
   appendRenewal(body, layout, request, details);
   appendCounterUpdate(body, layout, request.key, companion, next);
@@ -197,7 +197,7 @@ std::string lengthenRequest(const Layout& layout, const WriteRequest& request, c
 }
 
 std::string removeRequest(const Layout& layout, const LeaseKey& key, const LeaseRecord& seen,
-                          const Companion& companion, const CounterState& next) {
+                          const Companion& companion, const stored::Counter& next) {
   Expression condition{layout};
   condition.requireOneOf(Attribute::version, {seen.version});
   condition.requireText(Attribute::owner, ":o", seen.holder);

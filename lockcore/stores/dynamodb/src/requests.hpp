@@ -42,26 +42,20 @@ struct WriteDetails {
 /// UpdateItem for renew and release. `request.expected` is not empty.
 [[nodiscard]] std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details);
 
-/// The new content of the counter's item.
-struct CounterState {
-  FencingToken token;
-  std::chrono::milliseconds openLease{0};
-};
-
 /// TransactWriteItems for acquire: writes the lock item, and moves the counter from what `companion` says to `next`.
 [[nodiscard]] std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                                         const Companion& companion, const CounterState& next);
+                                         const Companion& companion, const stored::Counter& next);
 
 /// The same for a renewal that lengthens the lease: as updateRequest, and in addition the counter states the longer
 /// lease.
 [[nodiscard]] std::string lengthenRequest(const Layout& layout, const WriteRequest& request,
                                           const WriteDetails& details, const Companion& companion,
-                                          const CounterState& next);
+                                          const stored::Counter& next);
 
 /// The same for a removal: deletes the lock item if it has this version and holder, and moves the counter from what
 /// `companion` says to `next`.
 [[nodiscard]] std::string removeRequest(const Layout& layout, const LeaseKey& key, const LeaseRecord& seen,
-                                        const Companion& companion, const CounterState& next);
+                                        const Companion& companion, const stored::Counter& next);
 
 [[nodiscard]] std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token);
 

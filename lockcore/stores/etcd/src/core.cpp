@@ -1,8 +1,16 @@
 #include "core.hpp"
 
+#include <stdexcept>
+
+#include <boost/throw_exception.hpp>
+
 #include "requests.hpp"
 
 namespace tenure::etcd_store {
+
+void throw_exception_from_error(const CallFault& fault, const boost::source_location& where) {
+  boost::throw_exception(std::runtime_error{fault.error.message}, where);
+}
 
 void send(const CorePtr& core, std::string body, const CallDeadline& deadline, Gateway::Repeat repeat,
           OutcomeHandler handler) {

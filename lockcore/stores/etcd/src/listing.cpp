@@ -1,5 +1,3 @@
-#include "listing.hpp"
-
 #include <utility>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include "record_codec.hpp"
 #include "replies.hpp"
 #include "requests.hpp"
+#include "state.hpp"
 
 namespace tenure::etcd_store {
 namespace {

@@ -1,7 +1,9 @@
-// What is stored of one lease at one revision.
+// The pairs of the register: what is stored of a lease at one revision, and how it is read, swapped and listed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,6 +15,8 @@
 #include "replies.hpp"
 
 namespace tenure::etcd_store {
+
+using stored::Change;
 
 /// A key as it was read.
 struct Slot {
@@ -35,5 +39,24 @@ struct State : stored::StoredLease {
 
 /// Reads both keys at one revision. Linearizable.
 void loadState(const CorePtr& core, const stored::RegisterCall& call, stored::LoadHandler handler);
+
+/// Sent to another member too while a copy is out, where the record shows by the version that this write gave it
+/// whether a copy was carried out. At most one is, because it changes the revisions that all require.
+void swapState(const CorePtr& core, const stored::RegisterCall& call, std::shared_ptr<const State> seen, Change change,
+               stored::SwapHandler handler);
+
+/// The transaction that carries out `change` if nothing has changed since `seen`.
+[[nodiscard]] std::string bodyOf(const Keys& keys, const LeaseKey& key, const State& seen, const Change& change);
+
+/// Whether the answer is that of bodyOf() carried out.
+[[nodiscard]] bool showsChange(const State& seen, const Change& change, const TxnReply& reply);
+
+/// A page is one range of records and, at the same revision, one transaction that reads their counters; a server takes
+/// 128 operations in one.
+inline constexpr std::size_t leasesOfAPage = 100;
+
+/// `from` as in LeaseStore::listPage().
+void scanLeases(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+                stored::ScanHandler handler);
 
 }  // namespace tenure::etcd_store

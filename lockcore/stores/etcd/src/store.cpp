@@ -3,11 +3,10 @@
 #include <cstddef>
 #include <utility>
 
-#include "changes.hpp"
 #include "hints.hpp"
-#include "listing.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "requests.hpp"
+#include "state.hpp"
 
 namespace tenure::etcd_store {
 namespace {

@@ -1,11 +1,10 @@
-#include "listing.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "record_codec.hpp"
 #include "replies.hpp"
+#include "state.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {

@@ -1,7 +1,10 @@
-// What is stored of one lease, as it was read.
+// The pairs of the register: what is stored of a lease, and how it is read, swapped and listed.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include <tenure/lockcore/lease_store.hpp>
 
@@ -10,6 +13,8 @@
 #include "lockcore/stored/register.hpp"
 
 namespace tenure::kubernetes_store {
+
+using stored::Change;
 
 /// Its revision is the object's resourceVersion, or the number of terms that other clients have counted if that is
 /// more. An acquisition requires that the object is unchanged, so its token is above all of the lease: those of this
@@ -29,5 +34,19 @@ struct State : stored::StoredLease {
 
 /// Linearizable. A look by a process that does not hold the lease lets renewals go first.
 void loadState(const CorePtr& core, const stored::RegisterCall& call, stored::LoadHandler handler);
+
+void swapState(const CorePtr& core, const stored::RegisterCall& call, std::shared_ptr<const State> seen, Change change,
+               stored::SwapHandler handler);
+
+/// Whether the object shows the change carried out.
+[[nodiscard]] bool showsChange(const State& seen, const Change& change, const State& shown);
+
+/// A page may have a quarter of a megabyte for each.
+inline constexpr std::size_t leasesOfAPage = 100;
+
+/// The Leases that the store has written, by their label. The server sorts them by the names of the objects. `from` as
+/// in LeaseStore::listPage(): the server's `continue`, and where the page before ended.
+void scanLeases(const CorePtr& core, const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+                stored::ScanHandler handler);
 
 }  // namespace tenure::kubernetes_store

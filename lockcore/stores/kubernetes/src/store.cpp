@@ -3,12 +3,11 @@
 #include <cstddef>
 #include <utility>
 
-#include "changes.hpp"
 #include "hints.hpp"
-#include "listing.hpp"
 #include "lockcore/port/attributes_json.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "replies.hpp"
+#include "state.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {

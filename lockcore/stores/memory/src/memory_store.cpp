@@ -3,175 +3,124 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/call_permit.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "memory_table.hpp"
 
 namespace tenure {
 namespace {
 
-/// The callers that want to know when a lease changes. Thread-safe. Hints run on the scheduler; several changes before
-/// a hint runs cause one hint.
-class WatchList {
- public:
-  explicit WatchList(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
+using stored::StoredLease;
 
-  /// Hints come until the handle is destroyed. Its destruction waits for a hint that runs on another thread.
-  [[nodiscard]] static std::shared_ptr<void> add(const std::shared_ptr<WatchList>& list, const LeaseKey& key,
-                                                 std::function<void()> hint);
-  void changed(const LeaseKey& key);
-
- private:
-  class Watcher;
-  void remove(const LeaseKey& key, const Watcher* watcher);
-
-  const std::shared_ptr<Scheduler> scheduler_;
-  std::mutex mutex_;
-  std::multimap<LeaseKey, std::shared_ptr<Watcher>> watchers_;  // guarded by mutex_
-};
-
-class WatchList::Watcher {
- public:
-  explicit Watcher(std::function<void()> hint) : hint_{std::move(hint)} {}
-
-  /// True: the caller must make sure that run() is called.
-  [[nodiscard]] bool claimRun() noexcept { return !pending_.exchange(true); }
+struct Watcher {
+  explicit Watcher(std::function<void()> called) : hint{std::move(called)} {}
 
   void run() {
-    pending_ = false;  // a later change needs another hint, because this one may already have read the record
-    permit_.call(hint_);
+    pending = false;  // a later change needs another hint, because this one may already have read the record
+    permit.call(hint);
   }
 
-  void close() { permit_.revoke(); }
-
- private:
-  const std::function<void()> hint_;
-  CallPermit permit_;
-  std::atomic<bool> pending_{false};
+  const std::function<void()> hint;
+  CallPermit permit{};
+  std::atomic<bool> pending{false};  ///< it will run, so what changes until then needs no other hint
 };
 
-std::shared_ptr<void> WatchList::add(const std::shared_ptr<WatchList>& list, const LeaseKey& key,
-                                     std::function<void()> hint) {
-  auto watcher = std::make_shared<Watcher>(std::move(hint));
-  {
-    const std::lock_guard lock{list->mutex_};
-    list->watchers_.emplace(key, watcher);
-  }
-  return {watcher.get(), [list, key, watcher](void*) {
-            list->remove(key, watcher.get());
-            watcher->close();
-          }};
-}
-
-void WatchList::changed(const LeaseKey& key) {
-  std::vector<std::shared_ptr<Watcher>> toRun;
-  {
-    const std::lock_guard lock{mutex_};
-    const auto [first, last] = watchers_.equal_range(key);
-    for (auto it = first; it != last; ++it) {
-      if (it->second->claimRun()) toRun.push_back(it->second);
-    }
-  }
-  for (auto& watcher : toRun) scheduler_->post([watcher = std::move(watcher)] { watcher->run(); });
-}
-
-void WatchList::remove(const LeaseKey& key, const Watcher* watcher) {
-  const std::lock_guard lock{mutex_};
-  const auto [first, last] = watchers_.equal_range(key);
-  for (auto it = first; it != last; ++it) {
-    if (it->second.get() != watcher) continue;
-    watchers_.erase(it);
-    return;
-  }
-}
-
-/// A call takes effect before it returns, under the mutex, which makes reads linearizable; only the answer is posted. A
-/// posted answer owns everything it needs, so it also comes when the store is gone. Time limits never matter here.
-class MemoryStore final : public LeaseStore {
+/// A call takes effect before it returns, under the mutex, which makes reads linearizable; only answers and hints are
+/// posted. A posted answer owns everything it needs, so it also comes when the store is gone. Time limits never matter
+/// here.
+class MemoryStore final : public LeaseStore, public std::enable_shared_from_this<MemoryStore> {
  public:
-  explicit MemoryStore(std::shared_ptr<Scheduler> scheduler)
-      : scheduler_{std::move(scheduler)}, watches_{std::make_shared<WatchList>(scheduler_)} {}
+  explicit MemoryStore(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
 
-  [[nodiscard]] std::string describe() const override { return "memory (single process)"; }
+  [[nodiscard]] std::string describe() const override { return where_; }
 
-  void ensureSchema(CallOptions, StatusHandler handler) override {
-    scheduler_->post([handler = std::move(handler)] { handler(StoreStatus{}); });
-  }
+  void ensureSchema(CallOptions, StatusHandler handler) override { answer(std::move(handler), StoreStatus{}); }
 
   void read(const LeaseKey& key, CallOptions, ReadHandler handler) override {
-    if (auto refusal = refusalOf(key)) return answer(std::move(handler), ReadOutcome{*std::move(refusal)});
-    answer(std::move(handler), ReadOutcome{locked([&] { return table_.read(key); })});
+    look(refusalOf(key), std::move(handler), [&] { return table_.at(key).told(); });
   }
 
   void write(WriteRequest request, CallOptions, WriteHandler handler) override {
-    if (auto refusal = refusalOf(request))
-      return answer(std::move(handler), WriteOutcome{Rejected{*std::move(refusal)}});
-    WriteOutcome outcome = locked([&] { return table_.write(request); });
-    const bool applied = std::holds_alternative<Applied>(outcome);
-    answer(std::move(handler), std::move(outcome));
-    if (applied) watches_->changed(request.key);
+    change(request.key, refusalOf(request), std::move(handler),
+           [&](const StoredLease& stored) { return stored::decideWrite(where_, request, stored); });
   }
 
   void list(std::string prefix, CallOptions, ListHandler handler) override {
-    answer(std::move(handler), ListOutcome{locked([&] { return table_.list(prefix); })});
+    look(std::nullopt, std::move(handler), [&] { return ListOutcome{table_.list(prefix)}; });
   }
 
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions, WriteHandler handler) override {
-    if (auto refusal = refusalOf(key)) return answer(std::move(handler), WriteOutcome{Rejected{*std::move(refusal)}});
-    answer(std::move(handler), locked([&] { return table_.requestStepDown(key, token); }));
+    change(key, refusalOf(key), std::move(handler),
+           [&](const StoredLease& stored) { return stored::decideStepDown(token, stored); });
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions, WriteHandler handler) override {
-    if (auto refusal = refusalOf(key)) return answer(std::move(handler), WriteOutcome{Rejected{*std::move(refusal)}});
-    WriteOutcome outcome = locked([&] { return table_.remove(key, version); });
-    const bool applied = std::holds_alternative<Applied>(outcome);
-    answer(std::move(handler), std::move(outcome));
-    if (applied) watches_->changed(key);
+    change(key, refusalOf(key), std::move(handler),
+           [&](const StoredLease& stored) { return stored::decideRemoval(version, stored); });
   }
 
   void readTokens(const LeaseKey& key, CallOptions, TokensHandler handler) override {
-    if (auto refusal = refusalOf(key)) return answer(std::move(handler), StoreResult<StoredTokens>{*refusal});
-    answer(std::move(handler), StoreResult<StoredTokens>{locked([&] { return table_.tokens(key); })});
+    look(refusalOf(key), std::move(handler), [&] { return StoreResult<StoredTokens>{tokensOf(table_.at(key))}; });
   }
 
   void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions,
                  WriteHandler handler) override {
-    if (auto refusal = refusalOfRecovery(key, token))
-      return answer(std::move(handler), WriteOutcome{Rejected{*std::move(refusal)}});
-    WriteOutcome outcome = locked([&] { return table_.setTokens(key, expected, token); });
-    answer(std::move(handler), std::move(outcome));
-    watches_->changed(key);
+    SystemRandom random;
+    change(key, refusalOfRecovery(key, token), std::move(handler), [&](const StoredLease& stored) {
+      return stored::decideTokens(tokensOf(stored), expected, token, uuid4(random));
+    });
   }
 
+  /// Hints come until the handle is destroyed. Its destruction waits for a hint that runs on another thread.
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    return WatchList::add(watches_, key, std::move(hint));
+    auto watcher = std::make_shared<Watcher>(std::move(hint));
+    const std::lock_guard lock{mutex_};
+    const auto place = watchers_.emplace(key, watcher);
+    return {watcher.get(), [self = shared_from_this(), place, watcher](void*) {
+              watcher->permit.revoke();
+              const std::lock_guard inner{self->mutex_};
+              self->watchers_.erase(place);
+            }};
   }
 
  private:
-  template <class Work>
-  std::invoke_result_t<Work> locked(Work work) {
+  template <class Handler, class Work>
+  void look(std::optional<StoreError> refused, Handler handler, Work work) {
+    if (refused) return answer(std::move(handler), decltype(work()){*std::move(refused)});
     const std::lock_guard lock{mutex_};
-    return work();
+    answer(std::move(handler), work());
   }
 
-  template <class Outcome>
-  void answer(std::function<void(Outcome)> handler, Outcome outcome) {
+  void change(const LeaseKey& key, std::optional<StoreError> refused, WriteHandler handler,
+              const stored::Decide& decide) {
+    if (refused) return answer(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
+    const std::lock_guard lock{mutex_};
+    WriteOutcome outcome = table_.change(key, decide);
+    const bool applied = std::holds_alternative<Applied>(outcome);
+    answer(std::move(handler), std::move(outcome));
+    const auto [first, last] = watchers_.equal_range(key);
+    for (auto it = first; applied && it != last; ++it) {
+      if (!it->second->pending.exchange(true)) scheduler_->post([watcher = it->second] { watcher->run(); });
+    }
+  }
+
+  template <class Handler, class Outcome>
+  void answer(Handler handler, Outcome outcome) {
     scheduler_->post(
         [handler = std::move(handler), outcome = std::move(outcome)]() mutable { handler(std::move(outcome)); });
   }
 
+  const std::string where_{"memory (single process)"};
   const std::shared_ptr<Scheduler> scheduler_;
-  const std::shared_ptr<WatchList> watches_;
   std::mutex mutex_;
-  MemoryTable table_;  // guarded by mutex_
+  MemoryTable table_{};  ///< guarded by mutex_, as the next one
+  std::multimap<LeaseKey, std::shared_ptr<Watcher>> watchers_{};
 };
 
 }  // namespace

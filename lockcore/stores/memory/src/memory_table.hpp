@@ -1,43 +1,48 @@
-// The data of a memory store: what a table of lease records does, without threads.
+// The data of a memory store: pairs under the rule of every store (lockcore/stored/decisions.hpp), without threads.
 #pragma once
 
-#include <chrono>
 #include <map>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
+
+#include "lockcore/stored/decisions.hpp"
 
 namespace tenure {
 
 /// Not thread-safe. The caller has checked keys and requests.
 class MemoryTable {
  public:
-  [[nodiscard]] std::optional<LeaseRecord> read(const LeaseKey& key) const;
-  [[nodiscard]] WriteOutcome write(const WriteRequest& request);
-  [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
-  [[nodiscard]] WriteOutcome remove(const LeaseKey& key, const RecordVersion& version);
-  [[nodiscard]] StoredTokens tokens(const LeaseKey& key) const;
-  [[nodiscard]] WriteOutcome setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token);
-  [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token);
+  [[nodiscard]] const stored::StoredLease& at(const LeaseKey& key) const {
+    const auto found = leases_.find(key);
+    return found == leases_.end() ? absent_ : found->second;
+  }
+
+  /// Decides and writes in one step.
+  WriteOutcome change(const LeaseKey& key, const stored::Decide& decide) {
+    const auto found = leases_.find(key);
+    stored::Decision decision = decide(found == leases_.end() ? absent_ : found->second);
+    auto* change = std::get_if<stored::Change>(&decision);
+    if (change == nullptr) return std::get<WriteOutcome>(std::move(decision));
+    Applied applied = std::move(change->applied);
+    apply(std::move(*change), found == leases_.end() ? leases_[key] : found->second);
+    return applied;
+  }
+
+  [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const {
+    std::vector<ListedLease> found;
+    for (auto it = leases_.lower_bound(LeaseKey{prefix}); it != leases_.end(); ++it) {
+      if (!it->first.name.starts_with(prefix)) break;
+      if (const auto& record = *it->second.record) found.push_back({it->first, record->record});
+    }
+    return found;
+  }
 
  private:
-  /// The record, and the fencing counter, which outlives the record.
-  struct Row {
-    std::optional<LeaseRecord> record;
-    FencingToken counter;
-    std::chrono::milliseconds openLease{0};  ///< lease of the last term, until that term ended cleanly
-    FencingToken stepDown;                   ///< the term that was asked to step down
-  };
-
-  /// The state as read() reports it.
-  [[nodiscard]] static std::optional<LeaseRecord> stateOf(const Row& row);
-  [[nodiscard]] static bool holds(const WriteRequest& request, const Row& row);
-  [[nodiscard]] static WriteOutcome acquire(const WriteRequest& request, Row& row);
-  [[nodiscard]] static WriteOutcome keepTerm(const WriteRequest& request, Row& row);
-
-  std::map<LeaseKey, Row> rows_;
+  const stored::StoredLease absent_{};
+  std::map<LeaseKey, stored::StoredLease> leases_{};
 };
 
 }  // namespace tenure

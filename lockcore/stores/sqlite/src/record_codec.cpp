@@ -124,10 +124,10 @@ std::string outOfRange(const char* column, std::int64_t value) {
 
 }  // namespace
 
-StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& key, const Statement& row,
-                                     int firstColumn) {
+StoreResult<stored::StoredRecord> recordFrom(const std::string& store, const LeaseKey& key, const Statement& row,
+                                             int firstColumn) {
   RowReader reader{row, firstColumn};
-  StoredRecord out;
+  stored::StoredRecord out;
   LeaseRecord& record = out.record;
   const std::string stateText = reader.text(state, "state");
   if (stateText != "held" && stateText != "released") reader.fault("state", "is neither held nor released");
@@ -149,26 +149,26 @@ StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& k
   return out;
 }
 
-StoreResult<std::optional<StoredCounter>> counterFrom(const std::string& store, const LeaseKey& key,
-                                                      const Statement& row, int firstColumn) {
+StoreResult<stored::Counter> counterFrom(const std::string& store, const LeaseKey& key, const Statement& row,
+                                         int firstColumn) {
   const int existsColumn = firstColumn;
   const int tokenColumn = firstColumn + 1;
   const int leaseColumn = firstColumn + 2;
-  if (row.integer(existsColumn) == 0) return std::optional<StoredCounter>{};
+  if (row.integer(existsColumn) == 0) return stored::Counter{};
   if (!row.isInteger(tokenColumn)) return corruptCounter(store, key, "column token is not an integer");
   const std::int64_t value = row.integer(tokenColumn);
   if (value > greatestToken) return corruptCounter(store, key, outOfRange("token", value));
-  StoredCounter counter;
+  stored::Counter counter;
   // A counter that somebody has set back is not refused, not even a negative one: the next acquisition restores it.
   counter.token = FencingToken{static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))};
-  if (row.isNull(leaseColumn)) return std::optional{counter};
+  if (row.isNull(leaseColumn)) return counter;
   if (!row.isInteger(leaseColumn)) return corruptCounter(store, key, "column lease_ms is not an integer");
   const std::int64_t lease = row.integer(leaseColumn);
   if (lease < 0 || lease > maxRecordLease.count()) {
     return corruptCounter(store, key, outOfRange("lease_ms", lease));
   }
   counter.openLease = std::chrono::milliseconds{lease};
-  return std::optional{counter};
+  return counter;
 }
 
 }  // namespace tenure::sqlite_store

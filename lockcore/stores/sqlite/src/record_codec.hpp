@@ -1,15 +1,13 @@
 // Rows of tenure_lease and tenure_fence as values.
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/sqlite/statement.hpp"
+#include "lockcore/stored/stored_lease.hpp"
 
 namespace tenure::sqlite_store {
 
@@ -21,30 +19,16 @@ inline constexpr const char* recordColumns =
     "lease.renewed_at_ms, lease.beacon_id, lease.beacon_device, lease.beacon_inode, lease.boot_id, lease.data, "
     "lease.attributes, lease.step_down_token";
 
-/// What a row says.
-struct StoredRecord {
-  LeaseRecord record;
-  FencingToken stepDown{};  ///< the term that was asked to step down
-};
-
-/// What the row of tenure_fence says.
-struct StoredCounter {
-  FencingToken token{};
-  std::chrono::milliseconds openLease{0};  ///< of the last term, until it ends cleanly; 0: no term is open
-
-  [[nodiscard]] bool isOpen() const noexcept { return openLease.count() > 0; }
-};
-
 /// Three columns: whether there is a row, token, lease_ms.
 inline constexpr int counterColumnCount = 3;
 
-/// Empty if there is no row. A `corrupt` error that names the lease and the column if this library cannot have written
-/// the row: an open term must not be taken for none.
-[[nodiscard]] StoreResult<std::optional<StoredCounter>> counterFrom(const std::string& store, const LeaseKey& key,
-                                                                    const Statement& row, int firstColumn);
+/// No token if there is no row. A `corrupt` error that names the lease and the column if this library cannot have
+/// written the row: an open term must not be taken for none.
+[[nodiscard]] StoreResult<stored::Counter> counterFrom(const std::string& store, const LeaseKey& key,
+                                                       const Statement& row, int firstColumn);
 
 /// A `corrupt` error that names the lease and the column if this library cannot have written the row.
-[[nodiscard]] StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& key, const Statement& row,
-                                                   int firstColumn);
+[[nodiscard]] StoreResult<stored::StoredRecord> recordFrom(const std::string& store, const LeaseKey& key,
+                                                           const Statement& row, int firstColumn);
 
 }  // namespace tenure::sqlite_store

@@ -1,10 +1,78 @@
 #include "transaction.hpp"
 
+#include <bit>
 #include <cstdint>
 
 #include <sqlite3.h>
 
+#include "lockcore/port/attributes_json.hpp"
+#include "record_codec.hpp"
+
 namespace tenure::sqlite_store {
+namespace {
+
+std::int64_t signedToken(FencingToken token) { return static_cast<std::int64_t>(token.value()); }
+
+int run(Statement& statement, const LeaseKey& key) {
+  statement.bind(1, key.name);
+  statement.bind(2, key.sortKey);
+  return statement.run();
+}
+
+void bindLivenessFile(Statement& statement, int first, const std::optional<LivenessFile>& livenessFile) {
+  if (!livenessFile) return;  // unbound parameters are NULL
+  statement.bind(first, livenessFile->id);
+  statement.bind(first + 1, std::bit_cast<std::int64_t>(livenessFile->device));
+  statement.bind(first + 2, std::bit_cast<std::int64_t>(livenessFile->inode));
+  statement.bind(first + 3, livenessFile->bootId);
+}
+
+/// Data and attributes that are as they were stay as somebody may have written them.
+int writeRecord(Session& session, const LeaseKey& key, const std::optional<stored::StoredRecord>& before,
+                const stored::StoredRecord& now) {
+  const LeaseRecord& record = now.record;
+  const LeaseRecord nothing;
+  const LeaseRecord& old = before ? before->record : nothing;
+  const std::string attributes = *attributesToJson(record.attributes);  // refusalOf() has made sure that it is possible
+  Statement& write = session.statements().writeLease;
+  write.bind(3, record.released ? "released" : "held");
+  write.bind(4, record.holder);
+  write.bind(5, signedToken(record.token));
+  write.bind(6, std::int64_t{record.leaseDuration.count()});
+  write.bind(7, record.version.text());
+  write.bind(8, record.acquiredAtMillis);
+  write.bind(9, record.renewedAtMillis);
+  bindLivenessFile(write, 10, record.livenessFile);
+  if (record.data != old.data) write.bindBlob(14, record.data);
+  if (record.attributes != old.attributes) write.bind(15, attributes);
+  if (!now.stepDown.isNone()) write.bind(16, signedToken(now.stepDown));
+  return run(write, key);
+}
+
+int correctRecord(Session& session, const LeaseKey& key, const stored::Correction& by) {
+  Statement& correct = session.statements().correctLease;
+  correct.bind(3, signedToken(by.token));
+  correct.bind(4, by.version);
+  return run(correct, key);
+}
+
+int writeCounter(Session& session, const LeaseKey& key, const stored::Counter& counter) {
+  Statement& set = session.statements().setFence;
+  set.bind(3, signedToken(counter.token));
+  if (counter.openLease.count() > 0) set.bind(4, std::int64_t{counter.openLease.count()});
+  return run(set, key);
+}
+
+/// SQLITE_OK or an extended error code.
+int writeChange(Session& session, const LeaseKey& key, const stored::StoredLease& seen, const stored::Change& change) {
+  int code = change.counter ? writeCounter(session, key, *change.counter) : SQLITE_OK;
+  if (code != SQLITE_OK) return code;
+  if (change.record) return writeRecord(session, key, *seen.record, *change.record);
+  if (change.correction) return correctRecord(session, key, *change.correction);
+  return change.erasesRecord() ? run(session.statements().removeLease, key) : SQLITE_OK;
+}
+
+}  // namespace
 
 Transaction::~Transaction() {
   if (session_.connection().raw() == nullptr || !session_.connection().inTransaction()) return;
@@ -13,7 +81,7 @@ Transaction::~Transaction() {
 }
 
 std::optional<StoreError> Transaction::begin(const Deadline& deadline) {
-  if (const int code = session_.statements().begin.run(); code != SQLITE_OK) return failed(code);
+  if (const int code = session_.statements().begin.run(); code != SQLITE_OK) return session_.failed(what_, code);
   if (!deadline.passed()) return std::nullopt;
   return session_.error(ErrorClass::transient,
                         what_ + ": the write lock was granted only after the call's time was over");
@@ -22,40 +90,43 @@ std::optional<StoreError> Transaction::begin(const Deadline& deadline) {
 std::optional<WriteOutcome> Transaction::commit() {
   const int code = session_.statements().commit.run();
   if (code == SQLITE_OK) return std::nullopt;
-  StoreError error = failed(code);
+  StoreError error = session_.failed(what_, code);
   if ((code & 0xFF) == SQLITE_BUSY) return Rejected{std::move(error)};
   return Unknown{std::move(error)};
 }
 
-StoreResult<std::optional<LeaseRecord>> StoredLease::told() const {
-  if (record) return std::optional{record->record};
-  if (counter.has_error()) return counter.error();
-  if (!*counter || !(*counter)->isOpen()) return std::optional<LeaseRecord>{};
-  return std::optional{vanishedRecord((*counter)->token, (*counter)->openLease)};
-}
-
-StoreResult<StoredLease> selectLease(Session& session, const LeaseKey& key, const std::string& what) {
+StoreResult<stored::StoredLease> selectLease(Session& session, const LeaseKey& key, const std::string& what) {
   Statement& select = session.statements().selectLease;
   const StatementUse use{select};
   select.bind(1, key.name);
   select.bind(2, key.sortKey);
   const int code = select.step();
   if (code != SQLITE_ROW) return session.failed(what, code);  // there is always one row, whatever exists
-  StoredLease found{std::nullopt, counterFrom(session.store(), key, select, 0)};
+  stored::StoredLease found;
+  found.counter = counterFrom(session.store(), key, select, 0);
   if (select.integer(counterColumnCount) == 0) return found;
-  StoreResult<StoredRecord> record = recordFrom(session.store(), key, select, counterColumnCount + 1);
-  if (record.has_error()) return record.error();
-  found.record = std::move(*record);
+  auto record = recordFrom(session.store(), key, select, counterColumnCount + 1);
+  if (record.has_error()) {
+    found.record = record.error();
+  } else {
+    found.record = std::optional{std::move(*record)};
+  }
   return found;
 }
 
-int setCounter(Session& session, const LeaseKey& key, const StoredCounter& counter) {
-  Statement& set = session.statements().setFence;
-  set.bind(1, key.name);
-  set.bind(2, key.sortKey);
-  set.bind(3, static_cast<std::int64_t>(counter.token.value()));
-  if (counter.isOpen()) set.bind(4, std::int64_t{counter.openLease.count()});
-  return set.run();
+WriteOutcome decideAndWrite(Session& session, const LeaseKey& key, const std::string& what,
+                            const stored::Decide& decide, const BeforeChange& before) {
+  const auto found = selectLease(session, key, what);
+  if (found.has_error()) return Rejected{found.error()};
+  stored::Decision decision = decide(*found);
+  auto* change = std::get_if<stored::Change>(&decision);
+  if (change == nullptr) return std::get<WriteOutcome>(std::move(decision));
+  if (before) {
+    if (auto refused = before()) return *std::move(refused);
+  }
+  const int code = writeChange(session, key, *found, *change);
+  if (code != SQLITE_OK) return Rejected{session.failed(what, code)};
+  return std::move(change->applied);
 }
 
 }  // namespace tenure::sqlite_store

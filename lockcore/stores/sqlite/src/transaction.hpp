@@ -1,7 +1,6 @@
-// One write transaction of a session, and what is read at its start.
+// One write transaction of a session, and what is read and written in it.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,7 +8,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "busy_wait.hpp"
-#include "record_codec.hpp"
+#include "lockcore/stored/decisions.hpp"
 #include "session.hpp"
 
 namespace tenure::sqlite_store {
@@ -29,28 +28,21 @@ class Transaction {
   /// determined.
   [[nodiscard]] std::optional<WriteOutcome> commit();
 
-  [[nodiscard]] StoreError failed(int code) { return session_.failed(what_, code); }
-  [[nodiscard]] const std::string& what() const noexcept { return what_; }
-
  private:
   Session& session_;
   std::string what_;
 };
 
-/// What the store knows about a lease at one moment.
-struct StoredLease {
-  std::optional<StoredRecord> record;
-  /// An error if the row makes no sense. That matters where there is no record, and for an acquisition.
-  StoreResult<std::optional<StoredCounter>> counter;
+/// Record and counter of one moment.
+[[nodiscard]] StoreResult<stored::StoredLease> selectLease(Session& session, const LeaseKey& key,
+                                                           const std::string& what);
 
-  /// The answer for reads and conflicts: the record, or vanishedRecord() if the counter says that a term is open, or
-  /// nothing.
-  [[nodiscard]] StoreResult<std::optional<LeaseRecord>> told() const;
-};
+/// Called before anything of a change can be committed; an outcome refuses it.
+using BeforeChange = std::function<std::optional<WriteOutcome>()>;
 
-[[nodiscard]] StoreResult<StoredLease> selectLease(Session& session, const LeaseKey& key, const std::string& what);
-
-/// SQLITE_OK or an extended error code.
-[[nodiscard]] int setCounter(Session& session, const LeaseKey& key, const StoredCounter& counter);
+/// In an open transaction, which makes it one step: reads the lease, decides, and writes what was decided. `Applied`
+/// counts once the transaction is committed; after any other outcome nothing was written.
+[[nodiscard]] WriteOutcome decideAndWrite(Session& session, const LeaseKey& key, const std::string& what,
+                                          const stored::Decide& decide, const BeforeChange& before = {});
 
 }  // namespace tenure::sqlite_store

@@ -10,20 +10,13 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "lockcore/port/key_place.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/saturating_time.hpp"
+#include "lockcore/runtime/system_random.hpp"
+#include "record_codec.hpp"
 #include "transaction.hpp"
 
 namespace tenure::sqlite_store {
-
-namespace {
-
-/// The conflict where a record was expected and there is none.
-WriteOutcome conflictWith(const StoredLease& found) {
-  StoreResult<std::optional<LeaseRecord>> told = found.told();
-  if (told.has_error()) return Rejected{told.error()};
-  return Conflict{std::move(*told)};
-}
-
-}  // namespace
 
 StoreStatus ensureSchema(Session& session) {
   const StoreResult<bool> ready = session.open(Session::Need::create);
@@ -36,7 +29,7 @@ ReadOutcome readLease(Session& session, const LeaseKey& key) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
   if (!*ready) return std::optional<LeaseRecord>{};
-  const StoreResult<StoredLease> found = selectLease(session, key, "reading lease " + toString(key));
+  const auto found = selectLease(session, key, "reading lease " + toString(key));
   if (found.has_error()) return found.error();
   return found->told();
 }
@@ -95,72 +88,104 @@ PageOutcome listPage(Session& session, const std::string& prefix, const std::str
   return listFrom(session, prefix, *first, leasesOfAPage);
 }
 
-WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token, const Deadline& deadline) {
-  if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
+namespace {
+
+/// What an operator asks for. Nothing is created for it.
+WriteOutcome change(Session& session, const LeaseKey& key, const std::string& what, const Deadline& deadline,
+                    const stored::Decide& decide) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return Rejected{ready.error()};
   if (!*ready && session.hasLostTables()) return Rejected{session.lostTables()};
   if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
-
-  Transaction transaction{session, "asking the holder of lease " + toString(key) + " to step down"};
+  Transaction transaction{session, what};
   if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
-  auto found = selectLease(session, key, transaction.what());
-  if (found.has_error()) return Rejected{found.error()};
-  if (!found->record) return conflictWith(*found);
-  LeaseRecord& current = found->record->record;
-  if (current.released || current.token != token) return Conflict{std::optional{std::move(current)}};
-
-  Statement& ask = session.statements().askStepDown;
-  ask.bind(1, key.name);
-  ask.bind(2, key.sortKey);
-  ask.bind(3, static_cast<std::int64_t>(token.value()));
-  if (const int code = ask.run(); code != SQLITE_OK) return Rejected{transaction.failed(code)};
-  if (auto trouble = transaction.commit()) return std::move(*trouble);
-  if (!session.filesUnchanged()) return Conflict{};  // requested in a file that nobody reads any more
-  return Applied{token, true};
-}
-
-namespace {
-
-/// The row is removed, and its token stays in the counter, where it should be already. If the holder was not seen to
-/// end its term, its lease stays there too, unless the counter belongs to a later term.
-int removeRow(Session& session, const LeaseKey& key, const LeaseRecord& record, const StoredCounter& before) {
-  StoredCounter after = before;
-  if (record.token >= before.token) {
-    after.token = record.token;
-    after.openLease = record.released ? std::chrono::milliseconds{0} : std::max(before.openLease, record.leaseDuration);
-  }
-  if (const int code = setCounter(session, key, after); code != SQLITE_OK) return code;
-  Statement& remove = session.statements().removeLease;
-  remove.bind(1, key.name);
-  remove.bind(2, key.sortKey);
-  return remove.run();
+  WriteOutcome outcome = decideAndWrite(session, key, what, decide);
+  if (!std::holds_alternative<Applied>(outcome)) return outcome;
+  if (auto fault = transaction.commit()) return *std::move(fault);
+  if (!session.filesUnchanged()) return Conflict{};  // done in a file that nobody reads any more
+  session.sidecar().notify(session.files(), key);
+  return outcome;
 }
 
 }  // namespace
 
+WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token, const Deadline& deadline) {
+  if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
+  return change(session, key, "asking the holder of lease " + toString(key) + " to step down", deadline,
+                [token](const stored::StoredLease& lease) { return stored::decideStepDown(token, lease); });
+}
+
 WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
                          const Deadline& deadline) {
   if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
-  const StoreResult<bool> ready = session.open(Session::Need::existing);
-  if (ready.has_error()) return Rejected{ready.error()};
-  if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
+  return change(session, key, "removing the record of lease " + toString(key), deadline,
+                [&](const stored::StoredLease& lease) { return stored::decideRemoval(version, lease); });
+}
 
-  Transaction transaction{session, "removing the record of lease " + toString(key)};
-  if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
-  auto found = selectLease(session, key, transaction.what());
-  if (found.has_error()) return Rejected{found.error()};
-  if (!found->record) return conflictWith(*found);
-  LeaseRecord& current = found->record->record;
-  if (current.version != version) return Conflict{std::optional{std::move(current)}};
-  if (found->counter.has_error()) return Rejected{found->counter.error()};
-  if (const int code = removeRow(session, key, current, found->counter->value_or(StoredCounter{})); code != SQLITE_OK) {
-    return Rejected{transaction.failed(code)};
-  }
-  if (auto trouble = transaction.commit()) return std::move(*trouble);
-  if (!session.filesUnchanged()) return Conflict{};  // removed from a file that nobody reads any more
-  session.sidecar().notify(session.files(), key);
-  return Applied{current.token};
+namespace {
+
+// Read as texts, because a token may be too great to be one. In a file of an older release the counter's row has no
+// open lease.
+std::string selectSql(bool countersHaveLease) {
+  return std::string{
+             "SELECT CAST(f.token AS TEXT), CAST(l.token AS TEXT), l.record_version, l.holder, l.state, "
+             "max(coalesce(l.lease_ms, 0), "} +
+         (countersHaveLease ? "coalesce(f.lease_ms, 0)" : "0") +
+         ") FROM (SELECT ?1 AS name, ?2 AS sort_key) AS k "
+         "LEFT JOIN tenure_fence AS f ON f.name = k.name AND f.sort_key = k.sort_key "
+         "LEFT JOIN tenure_lease AS l ON l.name = k.name AND l.sort_key = k.sort_key";
+}
+
+StoreResult<StoredTokens> selectTokens(Session& session, const LeaseKey& key, const std::string& what) {
+  std::optional<std::string> hasLease;
+  int code = session.connection().queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'",
+                                            hasLease);
+  if (code != SQLITE_OK) return session.failed(what, code);
+  Statement row;
+  code = session.connection().prepare(selectSql(hasLease.has_value()).c_str(), row);
+  if (code != SQLITE_OK) return session.failed(what, code);
+  const StatementUse use{row};
+  row.bind(1, key.name);
+  row.bind(2, key.sortKey);
+  if (code = row.step(); code != SQLITE_ROW) return session.failed(what, code);
+  return StoredTokens{row.bytes(0),
+                      row.bytes(1),
+                      row.bytes(2),
+                      row.bytes(3),
+                      row.bytes(4) == "released",
+                      saturating::leaseOf(row.integer(5))};
+}
+
+/// `Rejected` while another process uses the store: it may be a holder.
+stored::Decision refusedBy(Session& session, const std::string& livingFile) {
+  return WriteOutcome{Rejected{session.error(
+      ErrorClass::misconfigured, livingFile + " is locked, so a process that has used this store is still alive; end "
+                                              "every candidate first (lslocks names the process)")}};
+}
+
+}  // namespace
+
+StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key) {
+  if (auto refused = refusalOf(key)) return std::move(*refused);
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error()) return ready.error();
+  if (!*ready && session.hasLostTables()) return session.lostTables();
+  if (!*ready) return StoredTokens{};
+  return selectTokens(session, key, "reading the tokens of lease " + toString(key));
+}
+
+WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens& expected, FencingToken token,
+                       const Deadline& deadline) {
+  if (auto refused = refusalOfRecovery(key, token)) return Rejected{std::move(*refused)};
+  const std::string what = "setting the tokens of lease " + toString(key);
+  return change(session, key, what, deadline, [&](const stored::StoredLease&) -> stored::Decision {
+    SystemRandom random;
+    auto decision = stored::decideTokens(selectTokens(session, key, what), expected, token, uuid4(random));
+    if (!std::holds_alternative<stored::Change>(decision)) return decision;
+    const auto living = session.sidecar().livingOther(session.files());
+    if (living.has_error()) return WriteOutcome{Rejected{living.error()}};
+    return living->empty() ? decision : refusedBy(session, *living);
+  });
 }
 
 namespace {

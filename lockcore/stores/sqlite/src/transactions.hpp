@@ -23,7 +23,7 @@ inline constexpr std::size_t leasesOfAPage = 1'000;
 [[nodiscard]] WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
                                        const Deadline& deadline);
 
-/// For an operator who corrects a lease's tokens (token_recovery.cpp).
+/// For an operator who corrects a lease's tokens.
 [[nodiscard]] StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key);
 
 /// `Rejected` while another process holds a liveness file: it uses the store, and may be a holder.

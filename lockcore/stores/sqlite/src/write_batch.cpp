@@ -62,28 +62,29 @@ class Batch {
       Transaction transaction{session_, nameOfBatch()};
       if (transaction.begin(deadline)) return;  // requests that still have time try again
       if (!writeAll(written)) return;
-      if (auto trouble = transaction.commit()) {
-        for (const std::size_t i : written) outcomes_[i] = writes_[i].conclude(*trouble);
+      if (auto fault = transaction.commit()) {
+        for (const std::size_t i : written) outcomes_[i] = writes_[i].conclude(*fault);
         return;
       }
     }
     // To be asked before the first of them looks at the file that is there now, because that look opens it.
     const bool unchanged = session_.filesUnchanged();
-    for (const std::size_t i : written) outcomes_[i] = writes_[i].concludeCommitted(unchanged);
+    for (const std::size_t i : written)
+      outcomes_[i] = writes_[i].concludeCommitted(*std::move(outcomes_[i]), unchanged);
   }
 
   /// False: the transaction is gone, and nothing of it was written.
   bool writeAll(std::vector<std::size_t>& written) {
     for (std::size_t i = 0; i < writes_.size(); ++i) {
-      std::optional<WriteOutcome> trouble = writes_[i].writeInOpenTransaction();
-      if (session_.connection().raw() == nullptr || !session_.connection().inTransaction()) {
+      WriteOutcome outcome = writes_[i].writeInOpenTransaction();
+      const bool gone = session_.connection().raw() == nullptr || !session_.connection().inTransaction();
+      if (gone) {
+        for (const std::size_t each : written) outcomes_[each].reset();
         return false;
       }
-      if (trouble) {
-        outcomes_[i] = writes_[i].conclude(*std::move(trouble));
-      } else {
-        written.push_back(i);
-      }
+      const bool isWritten = std::holds_alternative<Applied>(outcome);
+      outcomes_[i] = isWritten ? std::move(outcome) : writes_[i].conclude(std::move(outcome));
+      if (isWritten) written.push_back(i);
     }
     return true;
   }
