@@ -11,10 +11,17 @@ namespace {
 using std::chrono::milliseconds;
 using Purpose = WriteRequest::Purpose;
 
+/// A holder knows what it wrote in any history. Whoever takes a lease has waited for a version in one history, and a
+/// version without any knows nothing of what is inherited.
 bool isExpected(const WriteRequest& request, const std::optional<LeaseRecord>& told) {
   const auto& expected = request.expected;
   if (!told) return expected.empty();
-  return std::find(expected.begin(), expected.end(), told->version) != expected.end();
+  const bool acquires = request.purpose == Purpose::acquire;
+  return std::any_of(expected.begin(), expected.end(), [&](const RecordVersion& version) {
+    if (version != told->version) return false;
+    if (!acquires) return true;
+    return version.history().empty() ? !told->inherited : version.history() == told->version.history();
+  });
 }
 
 /// A record without a token is another client's. Nobody here holds a term by it, whatever name is in it.
@@ -66,6 +73,7 @@ Decision decideOwnTerm(const WriteRequest& request, const StoredLease& stored) {
   const StoredRecord& before = **stored.record;
   const FencingToken token = before.record.token;
   const bool releases = request.purpose == Purpose::release;
+  if (!releases && stored.over) return Rejected{*stored.over};
   const bool needsCounter = (releases && request.removes) || (!releases && request.lengthens);
   if (needsCounter && stored.counter.has_error()) return Rejected{stored.counter.error()};
   Change change{.applied = Applied{token, before.stepDown == token}};

@@ -1,5 +1,7 @@
 #include "stored_lease.hpp"
 
+#include <utility>
+
 namespace tenure::stored {
 
 ReadOutcome StoredLease::told() const {
@@ -8,7 +10,10 @@ ReadOutcome StoredLease::told() const {
   if (*record) return Told{(*record)->record};
   if (counter.has_error()) return counter.error();
   if (counter->openLease.count() == 0) return Told{};
-  return Told{vanishedRecord(counter->token, counter->openLease)};
+  LeaseRecord vanished = vanishedRecord(counter->token, counter->openLease);
+  vanished.version = RecordVersion{vanished.version.text(), history};
+  vanished.inherited = inherited;
+  return Told{std::move(vanished)};
 }
 
 }  // namespace tenure::stored
