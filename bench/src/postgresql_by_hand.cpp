@@ -57,7 +57,10 @@ class PostgresqlByHand::Impl {
 
   void storesOwn(const WriteRequest& renewal) {
     using namespace postgresql_store;
-    const Job job = Jobs::write(renewal);
+    if (!lease_) lease_ = leaseNow(renewal.key);
+    const auto change = std::get<stored::Change>(stored::decideWrite("bench", renewal, *lease_));
+    RowState next = stateAfter({}, *lease_, renewal.key, change);
+    const Job job = Jobs::write(rowChangeOf(*lease_, change, next), true);
     const auto text = [this](StatementId id, bool history) -> const std::string& {
       return statements_.sql(id, history);
     };
@@ -67,6 +70,7 @@ class PostgresqlByHand::Impl {
       send(message.sql.data(), message.values != nullptr ? *message.values : std::vector<Value>{});
     }
     readAnswers(2);
+    lease_ = std::move(next);
   }
 
   void bareUpdate(const std::string& from, const std::string& to) {
@@ -87,6 +91,20 @@ class PostgresqlByHand::Impl {
   }
 
  private:
+  [[nodiscard]] postgresql_store::RowState leaseNow(const LeaseKey& key) const {
+    using namespace postgresql_store;
+    const char* values[] = {key.name.c_str(), key.sortKey.c_str()};
+    const Answer row{PQexecParams(connection_, statements_.sql(StatementId::readLease, true).c_str(), 2, nullptr,
+                                  values, nullptr, nullptr, 0),
+                     &PQclear};
+    expectRow(row.get());
+    Row texts;
+    for (int column = 0; column < PQnfields(row.get()); ++column) {
+      const bool isNull = PQgetisnull(row.get(), 0, column) != 0;
+      texts.push_back(isNull ? Value{} : Value{PQgetvalue(row.get(), 0, column)});
+    }
+    return leaseFrom({}, std::move(texts)).value();
+  }
   [[noreturn]] void fail() const { throw std::runtime_error(PQerrorMessage(connection_)); }
   void run(const char* sql) {
     const Answer done{PQexec(connection_, sql), &PQclear};

@@ -11,7 +11,7 @@
 #include "lockcore/net/library_version.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_POSTGRESQL
-#include "lockcore/stores/postgresql/src/link/library_version.hpp"
+#include "lockcore/stores/postgresql/src/link/server_account.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_SQLITE
 #include "lockcore/stores/sqlite/src/library_version.hpp"

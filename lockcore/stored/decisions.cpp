@@ -11,15 +11,25 @@ namespace {
 using std::chrono::milliseconds;
 using Purpose = WriteRequest::Purpose;
 
-/// Of what StoredLease::told() answers, without a copy of it: a heartbeat asks.
+RecordVersion vanishedVersionOf(const StoredLease& stored) {
+  return {vanishedVersion(stored.counter->token, stored.counter->openLease).text(), stored.history};
+}
+
+/// Of what StoredLease::told() answers, without a copy of it: a heartbeat asks. A holder knows what it wrote in any
+/// history. Whoever takes a lease has waited for a version in one history, and a version without any knows nothing of
+/// what is inherited.
 bool isExpected(const WriteRequest& request, const StoredLease& stored) {
-  const auto expects = [&expected = request.expected](const RecordVersion& version) {
-    return std::find(expected.begin(), expected.end(), version) != expected.end();
+  const bool acquires = request.purpose == Purpose::acquire;
+  const auto expects = [&](const RecordVersion& told, bool inherited) {
+    return std::any_of(request.expected.begin(), request.expected.end(), [&](const RecordVersion& version) {
+      if (version != told) return false;
+      if (!acquires) return true;
+      return version.history().empty() ? !inherited : version.history() == told.history();
+    });
   };
-  if (const auto& record = *stored.record) return expects(record->record.version);
-  const Counter& counter = *stored.counter;
-  if (counter.openLease.count() == 0) return request.expected.empty();
-  return expects(vanishedVersion(counter.token, counter.openLease));
+  if (const auto& record = *stored.record) return expects(record->record.version, record->record.inherited);
+  if (stored.counter->openLease.count() == 0) return request.expected.empty();
+  return expects(vanishedVersionOf(stored), stored.inherited);
 }
 
 /// The request's whole state, except the payload that it leaves as it is.
@@ -39,12 +49,14 @@ StoreResult<Applied> planToken(const std::string& where, const WriteRequest& req
   const FencingToken counter = stored.counter->token;
   const FencingToken highest = std::max(copy, counter);
   const FencingToken revision{stored.revision};
-  // Where somebody deleted everything, the revision is what is left to know of the tokens.
-  if (auto refused = refusalOfFloor(request, highest.isNone() ? revision : highest)) return *std::move(refused);
+  // Where somebody deleted everything, or commits may be lost, the revision knows more of the tokens.
+  if (auto refused = refusalOfFloor(request, std::max(highest, revision))) return *std::move(refused);
   const FencingToken known = std::max({highest, request.tokenFloor, revision});
   if (known >= maxFencingToken) return tokensExhausted(request.key);
   Applied plan{known.next()};
-  if (counter < std::max(request.tokenFloor, copy)) {
+  if (!stored.warning.empty()) {
+    plan.warning = stored.warning + ", so the tokens go on from " + toString(plan.token);
+  } else if (counter < std::max(request.tokenFloor, copy)) {
     plan.warning = where + ": the fencing counter of lease " + toString(request.key) + " was " +
                    (counter.isNone() ? "missing" : "at " + toString(counter)) + " and was restored to " +
                    toString(plan.token) + "; somebody changed or deleted it, or a resource has seen a higher token";
@@ -102,6 +114,7 @@ Decision decideOwnTerm(const WriteRequest& request, const StoredLease& stored) {
   const FencingToken token = before.record.token;
   const bool releases = request.purpose == Purpose::release;
   const bool removes = releases && request.removes;
+  if (!releases && stored.over) return Rejected{*stored.over};
   const bool needsCounter = removes || (!releases && request.lengthens);
   if (needsCounter && stored.counter.has_error()) return Rejected{stored.counter.error()};
   Change change{.counter = removes ? counterBehind(stored, true) : counterDuring(request, stored),
@@ -122,7 +135,10 @@ ReadOutcome StoredLease::told() const {
   if (*record) return std::optional{(*record)->record};
   if (counter.has_error()) return counter.error();
   if (counter->openLease.count() == 0) return std::optional<LeaseRecord>{};
-  return std::optional{vanishedRecord(counter->token, counter->openLease)};
+  LeaseRecord vanished = vanishedRecord(counter->token, counter->openLease);
+  vanished.version = vanishedVersionOf(*this);
+  vanished.inherited = inherited;
+  return std::optional{std::move(vanished)};
 }
 
 void apply(Change&& change, StoredLease& lease) {

@@ -2,6 +2,8 @@
 // of those that it waits for, so that its acquisition is one, too.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,13 +27,11 @@ class HeldStates {
     if (!mark_.isHere()) return std::nullopt;
     const std::lock_guard lock{mutex_};
     const auto found = states_.find(key);
-    return found != states_.end() ? std::optional{found->second} : std::nullopt;
+    return found != states_.end() ? std::optional{found->second.state} : std::nullopt;
   }
-  void keep(const LeaseKey& key, State state) {
-    if (!mark_.isHere()) return;
-    const std::lock_guard lock{mutex_};
-    states_.insert_or_assign(key, std::move(state));
-  }
+  void keep(const LeaseKey& key, State state) { put(key, {std::move(state), false}); }
+  /// Until `mostPassing` others were kept so: for an acquisition that may follow soon.
+  void keepForAWhile(const LeaseKey& key, State state) { put(key, {std::move(state), true}); }
   void forget(const LeaseKey& key) {
     if (!mark_.isHere()) return;
     const std::lock_guard lock{mutex_};
@@ -39,9 +39,27 @@ class HeldStates {
   }
 
  private:
+  struct Entry {
+    State state;
+    bool passes{false};
+  };
+  static constexpr std::size_t mostPassing = 16'384;
+
+  void put(const LeaseKey& key, Entry entry) {
+    if (!mark_.isHere()) return;
+    const std::lock_guard lock{mutex_};
+    if (entry.passes) passing_.push_back(key);
+    states_.insert_or_assign(key, std::move(entry));
+    if (passing_.size() <= mostPassing) return;
+    const auto oldest = states_.find(passing_.front());
+    if (oldest != states_.end() && oldest->second.passes) states_.erase(oldest);
+    passing_.pop_front();
+  }
+
   const ProcessMark mark_{};
   mutable std::mutex mutex_;
-  std::map<LeaseKey, State> states_{};  ///< guarded by mutex_
+  std::map<LeaseKey, Entry> states_{};  ///< guarded by mutex_, as the next one
+  std::deque<LeaseKey> passing_{};      ///< the oldest first; some may be gone, or held since
 };
 
 }  // namespace tenure::stored

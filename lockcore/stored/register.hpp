@@ -96,6 +96,22 @@ class TENURE_API Register {
     return {};
   }
 
+  /// Whether what was read is kept for a while, so that an acquisition that follows is one request.
+  [[nodiscard]] virtual bool keepsReads() const noexcept { return false; }
+
+  /// For a register with hints of its own: as LeaseStore::watch().
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): registers that do watch keep it
+  [[nodiscard]] virtual std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) {
+    return nullptr;
+  }
+  /// As LeaseStore::deathNotice().
+  [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
+  /// Before the first request of a write. It may put a handler in front of the one that gets the outcome. An error: the
+  /// write must not be sent.
+  [[nodiscard]] virtual StoreStatus beforeWrite(const WriteRequest& /*request*/, WriteHandler& /*handler*/) {
+    return {};
+  }
+
   /// For a register whose stream of hints shows what is stored: what it last showed of a lease that another process
   /// holds. It may be late. Null: the server is to be asked.
   [[nodiscard]] virtual LoadedLease shown(const LeaseKey& /*key*/) { return nullptr; }

@@ -54,6 +54,13 @@ void keepSeen(RegisterCore& core, const LeaseKey& key, const LoadedLease& lease)
   core.known.keep(key, {lease, held && held->own && isSameTerm(*held->lease, *lease)});
 }
 
+/// Of any lease that is read. A holder in doubt learns which of its writes was the last.
+void keepForAWhile(RegisterCore& core, const LeaseKey& key, const LoadedLease& lease) {
+  const auto held = core.known.find(key);
+  if (held && held->own && isSameTerm(*held->lease, *lease)) return core.known.keep(key, {lease, true});
+  core.known.keepForAWhile(key, {lease, false});
+}
+
 /// A call under way lives in its handlers, so it is answered even when the store is gone.
 class RegisterStore final : public LeaseStore {
  public:
@@ -71,6 +78,8 @@ class RegisterStore final : public LeaseStore {
   RegisterStore& operator=(const RegisterStore&) = delete;
 
   [[nodiscard]] std::string describe() const override { return core_->leases->where(); }
+
+  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return core_->leases->deathNotice(); }
 
   void ensureSchema(CallOptions options, StatusHandler handler) override {
     core_->leases->prepare(deadline(options), std::move(handler));
@@ -92,6 +101,8 @@ class RegisterStore final : public LeaseStore {
           if (watcher && watcher->watches(key)) {
             core->leases->loadedWatched(key, **loaded);
             keepSeen(*core, key, *loaded);
+          } else if (isWorthKeeping(*core, **loaded)) {
+            keepForAWhile(*core, key, *loaded);
           }
           handler((*loaded)->told());
         });
@@ -106,6 +117,8 @@ class RegisterStore final : public LeaseStore {
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (auto refused = refusalOf(request)) return refuse(std::move(handler), *std::move(refused));
+    const StoreStatus begun = core_->leases->beforeWrite(request, handler);
+    if (begun.has_error()) return refuse(std::move(handler), begun.error());
     RegisterCall call{request.key, doing(request.purpose), deadline(options), true};
     change(
         std::move(call),
@@ -166,7 +179,8 @@ class RegisterStore final : public LeaseStore {
   }
 
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    auto watching = watcher_ ? watcher_->watch(key, std::move(hint)) : nullptr;
+    if (!watcher_) return core_->leases->watch(key, std::move(hint));
+    auto watching = watcher_->watch(key, std::move(hint));
     if (!watching) return nullptr;
     return {watching.get(), [core = core_, key, watching](void*) mutable {
               watching.reset();

@@ -42,6 +42,8 @@ void swapped(const WritePtr& write, const Change& change, Swapped done, int trie
   const bool holds = write->call.own || (known && known->own && isSameTerm(*known->lease, *done.now));
   if (holds && isHeld(*done.now)) {
     write->core->known.keep(key, {std::move(done.now), true});
+  } else if (isWorthKeeping(*write->core, *done.now)) {
+    write->core->known.keepForAWhile(key, {std::move(done.now), false});
   } else {
     write->core->known.forget(key);
   }
@@ -89,6 +91,12 @@ bool isSameTerm(const StoredLease& a, const StoredLease& b) {
   const LeaseRecord& one = (*a.record)->record;
   const LeaseRecord& other = (*b.record)->record;
   return one.token == other.token && one.holder == other.holder;
+}
+
+bool isWorthKeeping(const RegisterCore& core, const StoredLease& lease) {
+  constexpr std::size_t most = std::size_t{16} << 10U;  // so that all that are kept are bounded
+  return core.leases->keepsReads() && lease.record.has_value() &&
+         (!*lease.record || (*lease.record)->record.data.size() <= most);
 }
 
 void perform(const std::shared_ptr<RegisterWrite>& write) {

@@ -38,6 +38,9 @@ struct RegisterCore {
 };
 using RegisterCorePtr = std::shared_ptr<RegisterCore>;
 
+/// For an acquisition by this process that may follow soon.
+[[nodiscard]] bool isWorthKeeping(const RegisterCore& core, const StoredLease& lease);
+
 /// Shared by the handlers of its requests; answers once.
 struct RegisterWrite {
   RegisterCorePtr core;

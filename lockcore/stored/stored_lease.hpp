@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
@@ -27,14 +28,20 @@ struct Counter {
 };
 
 struct TENURE_API StoredLease {
-  /// A number of the whole store at the time of the reading. It rises with each write, and outlives records and
-  /// counters.
+  /// A number of the whole store at the time of the reading, which outlives records and counters. The next token is
+  /// above it.
   std::uint64_t revision{0};
   /// Nothing at all is stored of the lease. So nothing tells whether it was always so.
   bool nothing{false};
   /// Empty: there is no record. An error if it is not understood, as the next one.
   StoreResult<std::optional<StoredRecord>> record{std::optional<StoredRecord>{}};
   StoreResult<Counter> counter{Counter{}};
+  /// The present history of a store that has several (RecordVersion::history()).
+  std::string history{};
+  bool inherited{false};  ///< what is stored belongs to an earlier history (LeaseRecord::inherited)
+  /// Why the term of the record is not renewed, although its version is as expected; empty: it is.
+  std::optional<StoreError> over{};
+  std::string warning{};  ///< what an operator must know when a token follows on this; empty: nothing
 
   /// What a read answers.
   [[nodiscard]] ReadOutcome told() const;

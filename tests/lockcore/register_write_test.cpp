@@ -65,6 +65,9 @@ class ScriptedRegister final : public stored::Register {
     return StoredTokens{};
   }
 
+  [[nodiscard]] bool keepsReads() const noexcept override { return keeps; }
+
+  bool keeps{false};
   std::shared_ptr<ManualScheduler> scheduler = std::make_shared<ManualScheduler>();
   std::deque<StoreResult<LoadedLease>> loads{};
   std::deque<stored::SwapOutcome> swaps{};
@@ -94,6 +97,10 @@ class RegisterWriteTest : public testing::Test {
     script_->scheduler->runReady();
     EXPECT_TRUE(outcome);
     return outcome.value_or(Unknown{});
+  }
+  void read() {
+    store_->read({"lease"}, {std::chrono::seconds{1}}, [](const ReadOutcome&) {});
+    script_->scheduler->runReady();
   }
   WriteOutcome renew() { return write(WriteRequest::Purpose::renew, "v1"); }
   WriteOutcome acquire() { return write(WriteRequest::Purpose::acquire, "v1"); }
@@ -181,6 +188,108 @@ TEST_F(RegisterWriteTest, theCounterIsMadeBeforeTheFirstRecordAndItsLossIsNoDoub
   script_->swaps = {Swapped{std::make_shared<const StoredLease>()}, Unknown{cut}};
   EXPECT_TRUE(std::holds_alternative<Unknown>(acquireFirst()));
   EXPECT_EQ(script_->asked, "lslss");
+}
+
+TEST_F(RegisterWriteTest, whatWasReadIsKeptForTheAcquisitionThatFollows) {
+  script_->keeps = true;
+  script_->loads = {leaseOf("bob", "v1", true)};
+  script_->swaps = {Swapped{leaseOf("alice", "v1")}, Swapped{leaseOf("alice", "v1", true)},
+                    Swapped{leaseOf("alice", "v1")}};
+  read();
+  EXPECT_TRUE(std::holds_alternative<Applied>(acquire()));
+  EXPECT_TRUE(std::holds_alternative<Applied>(write(WriteRequest::Purpose::release, "v1")));
+  EXPECT_TRUE(std::holds_alternative<Applied>(acquire())) << "a lock that is handed over";
+  EXPECT_EQ(script_->asked, "lsss");
+}
+
+TEST_F(RegisterWriteTest, whatWasReadIsNotKeptWhereTheRegisterKeepsNothing) {
+  script_->loads = {leaseOf("bob", "v1", true), leaseOf("bob", "v1", true)};
+  script_->swaps = {Swapped{leaseOf("alice", "v1")}};
+  read();
+  EXPECT_TRUE(std::holds_alternative<Applied>(acquire()));
+  EXPECT_EQ(script_->asked, "lls");
+}
+
+TEST_F(RegisterWriteTest, aHolderInDoubtLearnsFromWhatItReads) {
+  script_->keeps = true;
+  script_->loads = {leaseOf("bob", "v1", true), leaseOf("alice", "v2")};
+  script_->swaps = {Swapped{leaseOf("alice", "v1")}, Unknown{cut}, Swapped{leaseOf("alice", "v3")}};
+  EXPECT_TRUE(std::holds_alternative<Applied>(acquire()));
+  EXPECT_TRUE(std::holds_alternative<Unknown>(renew()));
+  read();
+  EXPECT_TRUE(std::holds_alternative<Applied>(write(WriteRequest::Purpose::renew, "v2")));
+  EXPECT_EQ(script_->asked, "lssls");
+}
+
+TEST_F(RegisterWriteTest, aTermThatIsOverIsNotRenewedAndMayBeReleased) {
+  StoredLease over = *leaseOf("alice", "v1");
+  over.over = StoreError{ErrorClass::transient, "another candidate has announced that it takes the lease over"};
+  const auto seen = std::make_shared<const StoredLease>(over);
+  script_->loads = {seen, seen};
+  script_->swaps = {Swapped{leaseOf("alice", "v1", true)}};
+  const WriteOutcome refused = renew();
+  ASSERT_TRUE(std::holds_alternative<Rejected>(refused)) << "nobody has the lease yet";
+  EXPECT_EQ(std::get<Rejected>(refused).error, *over.over);
+  EXPECT_TRUE(std::holds_alternative<Applied>(write(WriteRequest::Purpose::release, "v1")));
+}
+
+/// Of a store whose history changes when a standby is promoted.
+TEST(Decisions, anAcquisitionNeedsThePresentHistoryAndAHolderDoesNot) {
+  const auto decided = [](WriteRequest::Purpose purpose, const char* history, bool inherited) {
+    StoredLease seen = *leaseOf("alice", "v1");
+    LeaseRecord& record = (*seen.record)->record;
+    record.version = RecordVersion{"v1", "1/2"};
+    record.inherited = seen.inherited = inherited;
+    seen.history = "1/2";
+    WriteRequest request{.key = {"lease"}, .purpose = purpose, .expected = {RecordVersion{"v1", history}}};
+    request.record = record;
+    return std::holds_alternative<stored::Change>(stored::decideWrite("script", request, seen));
+  };
+  using Purpose = WriteRequest::Purpose;
+  EXPECT_TRUE(decided(Purpose::acquire, "1/2", false));
+  EXPECT_TRUE(decided(Purpose::acquire, "1/2", true)) << "it has waited";
+  EXPECT_FALSE(decided(Purpose::acquire, "1/1", false)) << "it has waited in another history";
+  EXPECT_TRUE(decided(Purpose::acquire, "", false));
+  EXPECT_FALSE(decided(Purpose::acquire, "", true)) << "it does not know of it";
+  for (const char* history : {"", "1/1", "1/2"}) EXPECT_TRUE(decided(Purpose::renew, history, true)) << history;
+}
+
+TEST(Decisions, aStoreMayHaveAFloorOfItsOwnAndSayWhy) {
+  StoredLease seen = *leaseOf("alice", "v1", true);
+  seen.revision = 1'000;
+  WriteRequest request{.key = {"lease"}, .expected = {RecordVersion{"v1"}}};
+  request.record = (*seen.record)->record;
+  const auto applied = [&] { return std::get<stored::Change>(stored::decideWrite("s", request, seen)).applied; };
+  EXPECT_EQ(applied().token, FencingToken{1'001});
+  EXPECT_EQ(applied().warning, "");
+  seen.warning = "a standby was promoted";
+  EXPECT_EQ(applied().warning, "a standby was promoted, so the tokens go on from 1001");
+}
+
+TEST(StoredLease, aRecordThatVanishedIsOfTheHistoryInWhichItWasRead) {
+  StoredLease lease;
+  lease.counter = Counter{FencingToken{7}, std::chrono::seconds{2}};
+  lease.history = "1/2";
+  lease.inherited = true;
+  const auto told = lease.told();
+  ASSERT_TRUE(told.has_value() && *told);
+  EXPECT_EQ((*told)->version.history(), "1/2");
+  EXPECT_TRUE((*told)->inherited);
+}
+
+TEST(HeldStates, whatIsKeptForAWhileIsBoundedAndWhatIsHeldStays) {
+  stored::HeldStates<int> states;
+  const auto key = [](int i) { return LeaseKey{"lease", std::to_string(i)}; };
+  states.keepForAWhile(key(0), 0);
+  states.keepForAWhile(key(1), 1);
+  states.keep(key(1), 1);
+  for (int i = 2; i < 40'000; ++i) states.keepForAWhile(key(i), i);
+  EXPECT_FALSE(states.find(key(0)));
+  EXPECT_EQ(states.find(key(1)), 1) << "it is held since";
+  EXPECT_EQ(states.find(key(39'999)), 39'999);
+  int kept = 0;
+  for (int i = 0; i < 40'000; ++i) kept += states.find(key(i)) ? 1 : 0;
+  EXPECT_LT(kept, 20'000);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "lockcore/stores/postgresql/src/record_codec.hpp"
+#include "lockcore/stores/postgresql/src/jobs.hpp"
 #include "lockcore/stores/postgresql/src/store.hpp"
 #include "simulation/postgresql/sim_lease_table.hpp"
 #include "simulation/sim_store_endpoint.hpp"
@@ -46,10 +46,13 @@ class SimPostgreSql final : public SimService {
   /// As LeaseStore::remove() does.
   bool erase() override {
     LeaseTable table = server_.table;
-    const auto removed =
-        table.run({StatementId::removeRecord,
-                   {tableKey.name, tableKey.sortKey, "{\"" + *table.row->version + "\"}", std::nullopt, "f"}});
-    if (removed.rows.empty()) return false;
+    const StoreResult<RowState> seen = leaseFrom(place, table.columns());
+    const auto decision = stored::decideRemoval(RecordVersion{table.row->version.value_or("")}, *seen);
+    const auto* change = std::get_if<stored::Change>(&decision);
+    if (change == nullptr) return false;
+    const RowState next = stateAfter(place, *seen, tableKey, *change);
+    const Job job = Jobs::write(rowChangeOf(*seen, *change, next), false);
+    if (table.run(job.statements.front()).rows.empty()) return false;
     commit(server_, std::move(table), false);
     return true;
   }
@@ -279,7 +282,8 @@ void SimPostgreSql::commit(Server& server, LeaseTable table, bool unconfirmed) {
 void SimPostgreSql::refresh() {
   const auto lease = leaseFrom(place, server_.table.columns());
   const ReadOutcome told = lease->told();
-  now(lease->record ? std::optional{lease->record->value()} : std::nullopt, *told);
+  const auto& record = *lease->record;
+  now(record ? std::optional{record->record} : std::nullopt, *told);
 }
 
 }  // namespace

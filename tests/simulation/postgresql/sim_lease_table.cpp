@@ -1,10 +1,9 @@
 #include "simulation/postgresql/sim_lease_table.hpp"
 
-#include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "lockcore/stores/postgresql/src/statements.hpp"
-#include "lockcore/stores/postgresql/src/token_rule.hpp"
 
 namespace tenure::test {
 
@@ -54,27 +53,19 @@ StatementAnswer LeaseTable::run(const Statement& statement) {
       return read(values);
     case StatementId::readLeases:
       return readMany(values);
-    case StatementId::updateLease:
-      return locking(values, locked || shared, &LeaseTable::update);
-    case StatementId::insertLease:
-      return insert(values);
-    case StatementId::renewLease:
-      return locking(values, locked, &LeaseTable::renew);
-    case StatementId::renewLeases:
+    case StatementId::updateTerm:
+      return change(values, locked, false);
+    case StatementId::updateTerms:
       return renewMany(values);
-    case StatementId::releaseLease:
-      return locking(values, locked, &LeaseTable::release);
-    case StatementId::removeRecord:
-      return locking(values, locked || shared, &LeaseTable::remove);
-    case StatementId::announceTakeover:
-      return locking(values, locked, &LeaseTable::announce);
-    case StatementId::askToStepDown:
-      return locking(values, locked, &LeaseTable::askToStepDown);
+    case StatementId::endTerm:
+      return change(values, locked || shared, false);
+    case StatementId::beginTerm:
+      return change(values, locked || shared, true);
+    case StatementId::insertRow:
+      return insert(values);
     case StatementId::notify:
       return {{Row{"off", ""}}};
     case StatementId::listLeases:
-    case StatementId::setTokens:
-    case StatementId::insertTokens:
     case StatementId::readLayout:
     case StatementId::createTable:
       break;
@@ -86,40 +77,39 @@ bool LeaseTable::at(const Values& values) const {
   return row && row->name == values.at(0) && row->sort == values.at(1);
 }
 
-std::int64_t LeaseTable::openLease() const {
-  return std::max(row->counterLease, isInherited() ? row->lease.value_or(0) : 0);
+/// Whether nothing has changed since the change was decided.
+bool LeaseTable::isAsSeen(const Values& values) const {
+  const Row now = columns();
+  constexpr std::array compared{versionColumn,  holderColumn,       tokenColumn,          leaseColumn,
+                                releasedColumn, resignColumn,       attributesColumn,     historyColumn,
+                                counterColumn,  counterLeaseColumn, counterHistoryColumn, layoutColumn};
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    if (now[compared.at(i)] != values.at(17 + i)) return false;
+  }
+  return true;
 }
 
-std::optional<std::string> LeaseTable::storedVersion() const {
-  if (row->version || openLease() == 0) return row->version;
-  return "counter:" + std::to_string(std::max<std::int64_t>(row->counter, 0)) + ':' + std::to_string(openLease());
-}
-
-bool LeaseTable::isIn(const Value& list, const std::optional<std::string>& version) {
-  const std::vector<Value> expected = listFrom(list);
-  return version && std::find(expected.begin(), expected.end(), version) != expected.end();
-}
-
-/// By an acquisition, with the version that is stored.
-bool LeaseTable::isExpected(const Value& bare, const Value& dated, const std::optional<std::string>& version) const {
-  if (isIn(bare, version) && !isInherited()) return true;
-  return version && isIn(dated, history + ' ' + *version);
-}
-
-bool LeaseTable::isOfTheTerm(const Values& values) const {
-  return row->version && isWellFormed() && isIn(values.at(2), row->version) && row->holder == values.at(3);
-}
-
-/// What acquisitions, renewals and releases have in common.
-void LeaseTable::put(const Values& values) {
-  row->version = values.at(4);
-  row->lease = number(values.at(5));
-  row->liveness = values.at(6);
-  const bool keepsAny = values.at(8) == "t";
-  if (values.at(7) && !(keepsAny && !row->data.empty())) row->data = bytesOf(values[7]);
-  if (values.at(9)) row->attributes = *values[9];
-  row->acquiredAt = number(values.at(10));
-  row->renewedAt = number(values.at(11));
+/// What all statements that write the row have in common.
+void LeaseTable::put(LeaseRow& row, const Values& values) {
+  const auto numberOr = [](const Value& value) { return value ? LeaseRow::Number{number(value)} : LeaseRow::Number{}; };
+  row.version = values.at(2);
+  row.holder = values.at(3);
+  row.token = numberOr(values.at(4));
+  row.lease = numberOr(values.at(5));
+  row.released = values.at(6) ? std::optional{values[6] == "t"} : std::nullopt;
+  row.resign = number(values.at(7));
+  row.liveness = values.at(8);
+  row.attributes = values.at(9).value();
+  row.history = values.at(10);
+  row.counter = number(values.at(11));
+  row.counterLease = number(values.at(12));
+  row.counterHistory = values.at(13);
+  if (values.at(14)) row.data = bytesOf(values[14]);
+  if (values.at(15)) row.acquiredAt = number(values[15]);
+  if (values.at(16)) row.renewedAt = number(values[16]);
+  if (row.version) return;
+  row.acquiredAt.reset();
+  row.renewedAt.reset();
 }
 
 Row LeaseTable::columns() const {
@@ -163,66 +153,16 @@ StatementAnswer LeaseTable::readMany(const Values& values) const {
   return answer;
 }
 
+Row LeaseTable::written() const { return {textOf(row->token), std::to_string(row->counter)}; }
+
 /// A statement that takes the row first.
-StatementAnswer LeaseTable::locking(const Values& values, bool refused,
-                                    StatementAnswer (LeaseTable::*change)(const Values&)) {
+StatementAnswer LeaseTable::change(const Values& values, bool refused, bool inHistory) {
   if (!at(values)) return {};
   if (refused) return {{}, "55P03"};
-  return (this->*change)(values);
-}
-
-StatementAnswer LeaseTable::update(const Values& values) {
-  if (!isWellFormed()) return {};
-  const bool absent = !storedVersion() && values.at(14) == "t";
-  if (!absent && !isExpected(values.at(2), values.at(12), storedVersion())) return {};
-  const FencingToken floor{static_cast<std::uint64_t>(number(values.at(13)))};
-  const KnownTokens known{row->counter, row->token.value_or(0), row->counterHistory};
-  const Row before{textOf(row->token), std::to_string(row->counter), row->counterHistory, history};
-  const TokenPlan plan = planToken(known, floor, history);
-  if (floor.value() >= plan.least.value() + maxReportedStep || plan.token > maxFencingToken) return {};
-  put(values);
-  row->token = row->counter = static_cast<std::int64_t>(plan.token.value());
-  row->counterLease = row->lease.value_or(0);
-  row->history = row->counterHistory = history;
-  row->holder = values.at(3);
-  row->released = false;
-  row->resign = 0;
-  Row taken{textOf(row->token)};
-  taken.insert(taken.end(), before.begin(), before.end());
-  return {{std::move(taken)}};
-}
-
-StatementAnswer LeaseTable::insert(const Values& values) {
-  if (row) return {};
-  const FencingToken floor{static_cast<std::uint64_t>(number(values.at(10)))};
-  const TokenPlan plan = planToken(std::nullopt, floor, history);
-  if (floor.value() >= plan.least.value() + maxReportedStep || plan.token > maxFencingToken) return {};
-  LeaseRow made;
-  made.name = values.at(0).value();
-  made.sort = values.at(1).value();
-  made.token = made.counter = static_cast<std::int64_t>(plan.token.value());
-  made.lease = made.counterLease = number(values.at(4));
-  made.history = made.counterHistory = history;
-  made.holder = values.at(2);
-  made.version = values.at(3);
-  made.released = false;
-  made.liveness = values.at(5);
-  made.data = bytesOf(values.at(6));
-  made.attributes = values.at(7).value();
-  made.acquiredAt = number(values.at(8));
-  made.renewedAt = number(values.at(9));
-  row = std::move(made);
-  return {{Row{textOf(row->token)}}};
-}
-
-StatementAnswer LeaseTable::ofTheTerm() const { return {{Row{textOf(row->token), textOf(row->resign == row->token)}}}; }
-
-StatementAnswer LeaseTable::renew(const Values& values) {
-  if (!isOfTheTerm(values) || !isOpen()) return {};
-  put(values);
-  row->counterLease = std::max(row->counterLease, row->lease.value_or(0));
-  row->released = false;
-  return ofTheTerm();
+  if (!isAsSeen(values)) return {};
+  if (inHistory && values.at(29) != history) return {};
+  put(*row, values);
+  return {{written()}};
 }
 
 /// A row that is locked is left out.
@@ -230,61 +170,38 @@ StatementAnswer LeaseTable::renewMany(const Values& values) {
   std::vector<std::vector<Value>> lists;
   for (const Value& literal : values) lists.push_back(listFrom(literal));
   for (std::size_t i = 0; i < lists.at(0).size(); ++i) {
-    if (locked || !at({lists[0][i], lists.at(1)[i]}) || !isWellFormed()) continue;
-    if (!row->version || row->version != lists.at(2)[i] || row->holder != lists.at(3)[i]) continue;
-    if (!isOpen()) continue;
-    row->lease = number(lists.at(5)[i]);
-    row->counterLease = std::max(row->counterLease, *row->lease);
-    row->version = lists.at(4)[i];
-    row->released = false;
-    row->liveness = lists.at(6)[i];
-    row->acquiredAt = number(lists.at(7)[i]);
-    row->renewedAt = number(lists.at(8)[i]);
-    return {{Row{row->name, row->sort, textOf(row->token), textOf(row->resign == row->token)}}};
+    const auto value = [&](std::size_t list) { return lists.at(list).at(i); };
+    if (locked || !at({value(0), value(1)}) || row->layout != 1 || row->released != false) continue;
+    const Row now = columns();
+    constexpr std::array compared{versionColumn, holderColumn,  tokenColumn,        leaseColumn,
+                                  resignColumn,  counterColumn, counterLeaseColumn, attributesColumn};
+    bool asSeen = true;
+    for (std::size_t c = 0; c < compared.size(); ++c) asSeen = asSeen && now[compared.at(c)] == value(8 + c);
+    if (!asSeen) continue;
+    row->version = value(2);
+    row->lease = number(value(3));
+    row->counterLease = number(value(4));
+    row->liveness = value(5);
+    row->acquiredAt = number(value(6));
+    row->renewedAt = number(value(7));
+    const Row done = written();
+    return {{Row{row->name, row->sort, done[0], done[1]}}};
   }
   return {};
 }
 
-StatementAnswer LeaseTable::release(const Values& values) {
-  if (!isOfTheTerm(values)) return {};
-  if (isOpen()) row->counterLease = 0;
-  put(values);
-  row->released = true;
-  return ofTheTerm();
-}
-
-StatementAnswer LeaseTable::remove(const Values& values) {
-  if (!row->version || !isWellFormed() || !isIn(values.at(2), row->version)) return {};
-  if (values.at(3) && row->holder != values[3]) return {};
-  const std::int64_t token = row->token.value_or(0);
-  const bool ends = values.at(4) == "t" || row->released == true;
-  if (token >= row->counter) row->counterLease = ends ? 0 : std::max(row->counterLease, row->lease.value_or(0));
-  row->counter = std::max(row->counter, token);
-  row->token.reset(), row->version.reset(), row->holder.reset(), row->released.reset();
-  row->resign = 0;
-  row->liveness.reset(), row->acquiredAt.reset(), row->renewedAt.reset();
-  row->data.clear();
-  row->attributes = "{}";
-  return {{Row{std::to_string(token)}}};
-}
-
-StatementAnswer LeaseTable::announce(const Values& values) {
-  if (!row->version || !isWellFormed() || row->released != false || !isOpen()) return {};
-  constexpr auto greatest = static_cast<std::int64_t>(maxFencingToken.value());
-  if (*row->token + 1 >= greatest || !isExpected(values.at(2), values.at(3), row->version)) return {};
-  row->counter = *row->token + 1;
-  return {{Row{std::to_string(row->counter)}}};
+StatementAnswer LeaseTable::insert(const Values& values) {
+  if (row || values.at(17) != history) return {};
+  LeaseRow made;
+  made.name = values.at(0).value();
+  made.sort = values.at(1).value();
+  put(made, values);
+  row = std::move(made);
+  return {{written()}};
 }
 
 bool LeaseTable::admits(std::int64_t token) const {
   return row && row->token == token && row->released == false && row->counter <= token;
-}
-
-StatementAnswer LeaseTable::askToStepDown(const Values& values) {
-  if (!row->version || !isWellFormed()) return {};
-  if (row->token != number(values.at(2)) || row->released != false) return {};
-  row->resign = *row->token;
-  return {{Row{textOf(row->token)}}};
 }
 
 }  // namespace tenure::test

@@ -1,5 +1,5 @@
 // The table of the PostgreSQL store with one row, and what each of the store's statements does to it. The server's SQL
-// is in statement_texts.cpp; here is the same in C++, and sim_lease_table_test.cpp compares the two.
+// is in statements.cpp; here is the same in C++, and sim_lease_table_test.cpp compares the two.
 #pragma once
 
 #include <cstdint>
@@ -56,29 +56,14 @@ class LeaseTable {
   using Values = std::vector<postgresql_store::Value>;
 
   [[nodiscard]] bool at(const Values& values) const;
-  [[nodiscard]] bool isInherited() const { return row->history != history; }
-  [[nodiscard]] std::int64_t openLease() const;
-  [[nodiscard]] std::optional<std::string> storedVersion() const;
-  [[nodiscard]] static bool isIn(const postgresql_store::Value& list, const std::optional<std::string>& version);
-  [[nodiscard]] bool isExpected(const postgresql_store::Value& bare, const postgresql_store::Value& dated,
-                                const std::optional<std::string>& version) const;
-  [[nodiscard]] bool isWellFormed() const { return row->layout == 1; }
-  [[nodiscard]] bool isOpen() const { return row->counter <= row->token.value_or(0); }
-  [[nodiscard]] bool isOfTheTerm(const Values& values) const;
-  void put(const Values& values);
+  [[nodiscard]] bool isAsSeen(const Values& values) const;
+  static void put(LeaseRow& row, const Values& values);
+  [[nodiscard]] postgresql_store::Row written() const;
   [[nodiscard]] StatementAnswer read(const Values& values) const;
   [[nodiscard]] StatementAnswer readMany(const Values& values) const;
-  [[nodiscard]] StatementAnswer locking(const Values& values, bool refused,
-                                        StatementAnswer (LeaseTable::*change)(const Values&));
-  [[nodiscard]] StatementAnswer update(const Values& values);
-  [[nodiscard]] StatementAnswer insert(const Values& values);
-  [[nodiscard]] StatementAnswer renew(const Values& values);
+  [[nodiscard]] StatementAnswer change(const Values& values, bool refused, bool inHistory);
   [[nodiscard]] StatementAnswer renewMany(const Values& values);
-  [[nodiscard]] StatementAnswer release(const Values& values);
-  [[nodiscard]] StatementAnswer remove(const Values& values);
-  [[nodiscard]] StatementAnswer announce(const Values& values);
-  [[nodiscard]] StatementAnswer askToStepDown(const Values& values);
-  [[nodiscard]] StatementAnswer ofTheTerm() const;
+  [[nodiscard]] StatementAnswer insert(const Values& values);
 };
 
 /// `{"a",NULL,"b"}`

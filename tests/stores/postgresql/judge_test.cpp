@@ -115,68 +115,6 @@ TEST(Judge, onlyAnErrorOfTheHistoryFunctionsAsksForAJobWithout) {
   EXPECT_FALSE(mayGoWithoutHistory(with, reply(Commit::rolledBack)));
 }
 
-LeaseRecord held(const char* version, const char* history) {
-  LeaseRecord record;
-  record.holder = "a";
-  record.version = RecordVersion{version, history};
-  record.token = FencingToken{7};
-  record.leaseDuration = std::chrono::milliseconds{1'000};
-  return record;
-}
-
-StoredLease stored(LeaseRecord record) {
-  StoredLease lease;
-  lease.exists = true;
-  lease.key = {"billing"};
-  lease.presentHistory = record.version.history();
-  lease.inherited = record.inherited;
-  lease.tokens = {7, 7, "1/1"};
-  lease.record = std::move(record);
-  lease.counter = FencingToken{7};
-  return lease;
-}
-
-WriteRequest request(WriteRequest::Purpose purpose, std::vector<RecordVersion> expected) {
-  WriteRequest out;
-  out.key = {"billing"};
-  out.purpose = purpose;
-  out.expected = std::move(expected);
-  out.record = held("new", "");
-  return out;
-}
-
-using Purpose = WriteRequest::Purpose;
-
-TEST(Judge, aRefusedWriteIsAConflictOnlyIfTheStateShowsIt) {
-  const auto renewal = expectationOf(request(Purpose::renew, {RecordVersion{"v"}}));
-  const auto conflict = outcomeOfRefused(call, renewal, stored(held("other", "1/1")));
-  ASSERT_TRUE(std::holds_alternative<Conflict>(conflict));
-  EXPECT_EQ((*std::get<Conflict>(conflict).current)->version, RecordVersion{"other"});
-  EXPECT_EQ((*std::get<Conflict>(conflict).current)->version.history(), "1/1");
-  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, stored(held("v", "1/1")))))
-      << "as expected, so somebody had locked it";
-  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, std::nullopt))) << "not read";
-  EXPECT_TRUE(std::holds_alternative<Conflict>(outcomeOfRefused(call, renewal, StoredLease{}))) << "no row";
-}
-
-TEST(Judge, aRenewalOfATermWhoseTakeoverWasAnnouncedIsRefusedAndNoConflict) {
-  StoredLease row = stored(held("v", "1/1"));
-  const auto judged = [&](Purpose purpose) {
-    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v"}})), row);
-  };
-  row.tokens.counter = 17;
-  const auto byHand = judged(Purpose::renew);
-  EXPECT_EQ(std::get<Rejected>(byHand).error.message.find("announced"), std::string::npos) << "nobody has";
-  EXPECT_NE(std::get<Rejected>(byHand).error.message.find("counter 17"), std::string::npos);
-  row.tokens.counter = 8;
-  const auto refused = judged(Purpose::renew);
-  ASSERT_TRUE(std::holds_alternative<Rejected>(refused)) << "nobody has the lease yet";
-  EXPECT_EQ(std::get<Rejected>(refused).error.errorClass, ErrorClass::transient);
-  EXPECT_NE(std::get<Rejected>(refused).error.message.find("announced"), std::string::npos);
-  const auto released = judged(Purpose::release);
-  EXPECT_EQ(std::get<Rejected>(released).error.message.find("announced"), std::string::npos);
-}
-
 TEST(Judge, anAcquisitionIsKeptOutByALockAlone) {
   EXPECT_TRUE(wasKeptOut(reply(Commit::rolledBack, error("55P03"))));
   EXPECT_FALSE(wasKeptOut(reply(Commit::rolledBack, error("57014"))));
@@ -185,48 +123,6 @@ TEST(Judge, anAcquisitionIsKeptOutByALockAlone) {
   JobReply later = reply(Commit::rolledBack, error("55P03"));
   later.rows.resize(1);
   EXPECT_FALSE(wasKeptOut(later)) << "the row was locked";
-}
-
-TEST(Judge, anEarlierCopyOfAWriteIsAConflictThatShowsNothing) {
-  const auto outcome =
-      outcomeOfRefused(call, expectationOf(request(Purpose::renew, {RecordVersion{"v"}})), stored(held("new", "1/1")));
-  ASSERT_TRUE(std::holds_alternative<Conflict>(outcome));
-  EXPECT_FALSE(std::get<Conflict>(outcome).current.has_value()) << "that copy has shown it";
-}
-
-TEST(Judge, anAcquisitionNeedsThePresentHistoryAndAHolderDoesNot) {
-  const StoredLease now = stored(held("v", "1/2"));
-  const auto judged = [&](Purpose purpose, const char* history, const StoredLease& row) {
-    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v", history}})), row);
-  };
-  EXPECT_TRUE(std::holds_alternative<Conflict>(judged(Purpose::acquire, "1/1", now)));
-  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::acquire, "1/2", now)));
-  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::renew, "", now)));
-  LeaseRecord old = held("v", "1/2");
-  old.inherited = true;
-  EXPECT_TRUE(std::holds_alternative<Conflict>(judged(Purpose::acquire, "", stored(old)))) << "it does not know of it";
-  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::acquire, "1/2", stored(old)))) << "it has waited";
-  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::renew, "", stored(old))));
-}
-
-TEST(Judge, anAcquisitionWhoseTokenIsImpossibleSaysSo) {
-  WriteRequest far = request(Purpose::acquire, {RecordVersion{"v"}});
-  far.tokenFloor = FencingToken{maxReportedStep + 100};
-  const auto outcome = outcomeOfRefused(call, expectationOf(far), stored(held("v", "1/1")));
-  ASSERT_TRUE(std::holds_alternative<Rejected>(outcome));
-  EXPECT_NE(std::get<Rejected>(outcome).error.message.find("tenure fence recover"), std::string::npos);
-}
-
-TEST(Judge, warnsOfANewHistoryAndOfALostCounterOnly) {
-  const WriteRequest acquisition = request(Purpose::acquire, {});
-  const auto warning = [&](std::optional<KnownTokens> before, const char* present) {
-    return warningOf(call, acquisition, before, present, FencingToken{8});
-  };
-  EXPECT_EQ(warning(KnownTokens{7, 7, "1/1"}, "1/1"), "");
-  EXPECT_EQ(warning(std::nullopt, "1/1"), "");
-  EXPECT_NE(warning(KnownTokens{7, 7, "1/1"}, "1/2").find("promoted"), std::string::npos);
-  EXPECT_NE(warning(KnownTokens{5, 7, "1/1"}, "1/1").find("at 5"), std::string::npos);
-  EXPECT_NE(warning(KnownTokens{0, 7, "1/1"}, "1/1").find("missing"), std::string::npos);
 }
 
 }  // namespace

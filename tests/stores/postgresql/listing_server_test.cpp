@@ -13,7 +13,6 @@
 
 #include "adapters/postgresql_database.hpp"
 #include "contract/store_calls.hpp"
-#include "lockcore/stores/postgresql/src/calls.hpp"
 #include "lockcore/stores/postgresql/src/jobs.hpp"
 #include "lockcore/stores/postgresql/src/link/link.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"

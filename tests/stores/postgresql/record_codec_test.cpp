@@ -3,48 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
+#include "stores/postgresql/row_support.hpp"
 
 namespace tenure::postgresql_store {
 namespace {
 
-const Place place{"postgresql jobs at db1", "\"public\".\"tenure_lease\""};
+const Place& place = testPlace;
 
-Row goodRow() {
-  Row row(leaseColumnCount);
-  row[nameColumn] = "billing";
-  row[sortColumn] = "eu";
-  row[versionColumn] = "v";
-  row[holderColumn] = "a#1";
-  row[tokenColumn] = "7";
-  row[leaseColumn] = "10000";
-  row[releasedColumn] = "f";
-  row[resignColumn] = "0";
-  row[livenessColumn] = R"({"id": "0a", "inode": "5", "device": "18446744073709551615", "boot_id": "b"})";
-  row[dataColumn] = "00ff";
-  row[attributesColumn] = R"({"zone": "eu"})";
-  row[acquiredAtColumn] = "0.005000";
-  row[renewedAtColumn] = "0.006000";
-  row[historyColumn] = "1/1";
-  row[counterColumn] = "7";
-  row[counterLeaseColumn] = "10000";
-  row[counterHistoryColumn] = "1/1";
-  row[layoutColumn] = "1";
-  row[presentHistoryColumn] = "1/1";
-  return row;
-}
-
-Row removedRow() {
-  Row row = goodRow();
-  for (const auto column : {versionColumn, holderColumn, tokenColumn, releasedColumn, livenessColumn}) row[column] = {};
-  row[counterLeaseColumn] = "0";
-  return row;
-}
+bool isIn(const std::string& part, const std::string& text) { return text.find(part) != std::string::npos; }
 
 TEST(RecordCodec, understandsWhatItWrites) {
   const auto lease = leaseFrom(place, goodRow());
   ASSERT_TRUE(lease.has_value());
-  const LeaseRecord record = **lease->record;
+  const LeaseRecord record = (**lease->record).record;
   EXPECT_EQ(lease->key, (LeaseKey{"billing", "eu"}));
   EXPECT_EQ(record.holder, "a#1");
   EXPECT_EQ(record.version, RecordVersion{"v"});
@@ -95,7 +68,7 @@ TEST(RecordCodec, anIncompleteLivenessFileProvesNothing) {
                            R"({"id":"a","boot_id":"b","device":"x","inode":"1"})", "[]"}) {
     Row row = goodRow();
     row[livenessColumn] = text;
-    EXPECT_EQ((*leaseFrom(place, row)->record)->livenessFile, std::nullopt) << text;
+    EXPECT_EQ((**leaseFrom(place, row)->record).record.livenessFile, std::nullopt) << text;
   }
 }
 
@@ -113,8 +86,8 @@ TEST(RecordCodec, whatAnEarlierHistoryLeftIsInherited) {
   Row row = goodRow();
   row[presentHistoryColumn] = "1/2";
   const auto lease = leaseFrom(place, row);
-  EXPECT_TRUE((*lease->record)->inherited);
-  EXPECT_EQ((*lease->record)->version.history(), "1/2");
+  EXPECT_TRUE((**lease->record).record.inherited);
+  EXPECT_EQ((**lease->record).record.version.history(), "1/2");
   Row removed = removedRow();
   removed[presentHistoryColumn] = "1/2";
   const auto vanished = *leaseFrom(place, removed)->told();
@@ -132,6 +105,76 @@ TEST(RecordCodec, aCounterThatIsMalformedMattersWhereThereIsNoRecord) {
   removed[counterColumn] = "9007199254740992";
   ASSERT_TRUE(leaseFrom(place, removed)->told().has_error());
   EXPECT_EQ(leaseFrom(place, removed)->told().error().errorClass, ErrorClass::corrupt);
+}
+
+TEST(RecordCodec, saysWhyATermIsNotRenewed) {
+  Row row = goodRow();
+  EXPECT_FALSE(stateOf(row)->over);
+  row[counterColumn] = "8";
+  ASSERT_TRUE(stateOf(row)->over);
+  EXPECT_EQ(stateOf(row)->over->errorClass, ErrorClass::transient) << "nobody has the lease yet";
+  EXPECT_TRUE(isIn("announced", stateOf(row)->over->message));
+  row[counterColumn] = "17";
+  EXPECT_FALSE(isIn("announced", stateOf(row)->over->message)) << "nobody has";
+  EXPECT_TRUE(isIn("counter 17", stateOf(row)->over->message));
+}
+
+TEST(RecordCodec, warnsOfANewHistory) {
+  Row row = goodRow();
+  EXPECT_EQ(stateOf(row)->warning, "");
+  row[presentHistoryColumn] = "1/2";
+  EXPECT_TRUE(isIn("from 1/1 to 1/2", stateOf(row)->warning)) << stateOf(row)->warning;
+  EXPECT_TRUE(isIn("promoted", stateOf(row)->warning));
+  EXPECT_EQ(stateOf(Row(leaseColumnCount))->warning, "") << "there is no row";
+}
+
+TEST(RecordCodec, aHoldersOwnWritesLeaveHistoriesAndATakeoverWritesThePresentOne) {
+  Row row = goodRow();
+  row[historyColumn] = row[counterHistoryColumn] = "1/1";
+  row[presentHistoryColumn] = "1/2";
+  const auto seen = stateOf(row);
+  const LeaseKey key{"billing", "eu"};
+  const auto after = [&](const WriteRequest& request) {
+    const stored::Decision decision = stored::decideWrite("postgresql", request, *seen);
+    return stateAfter(place, *seen, key, std::get<stored::Change>(decision));
+  };
+  const RowState renewed = after(contract::renew(key, "a#1", {RecordVersion{"v"}}));
+  EXPECT_EQ(renewed.row[historyColumn], "1/1") << "it may have been sent before an acquisition that was lost";
+  EXPECT_TRUE(renewed.inherited);
+  EXPECT_TRUE((**renewed.record).record.inherited);
+  const RowState taken = after(contract::acquire(key, "b", {RecordVersion{"v", "1/2"}}));
+  EXPECT_EQ(taken.row[historyColumn], "1/2");
+  EXPECT_EQ(taken.row[counterHistoryColumn], "1/2");
+  EXPECT_FALSE(taken.inherited);
+  EXPECT_EQ((**taken.record).record.version.history(), "1/2");
+}
+
+/// What this process keeps of its own write is what it would read.
+TEST(RecordCodec, whatAWriteLeavesIsWhatIsReadThen) {
+  const LeaseKey key{"billing", "eu"};
+  const auto seen = stateOf(goodRow());
+  WriteRequest renewal = contract::renew(key, "a#1", {RecordVersion{"v"}});
+  WriteRequest removing = contract::release(key, "a#1", {RecordVersion{"v"}});
+  removing.removes = true;
+  for (const WriteRequest& request : {renewal, contract::acquire(key, "b", {RecordVersion{"v", "1/1"}}),
+                                      contract::release(key, "a#1", {RecordVersion{"v"}}), removing}) {
+    const stored::Decision decision = stored::decideWrite("postgresql", request, *seen);
+    const RowState kept = stateAfter(place, *seen, key, std::get<stored::Change>(decision));
+    Row row = kept.row;
+    row[dataColumn] = "00ff";
+    row[acquiredAtColumn] = row[renewedAtColumn] = "0";
+    const auto read = stateOf(row);
+    EXPECT_EQ(*read->counter, *kept.counter);
+    ASSERT_EQ(read->record->has_value(), kept.record->has_value());
+    EXPECT_EQ(read->revision, kept.revision);
+    EXPECT_EQ(read->inherited, kept.inherited);
+    if (!*read->record) continue;
+    LeaseRecord expected = (**kept.record).record;
+    expected.acquiredAtMillis = expected.renewedAtMillis = 0;
+    EXPECT_EQ((**read->record).record, expected);
+    EXPECT_EQ((**read->record).record.version.history(), expected.version.history());
+    EXPECT_EQ((**read->record).stepDown, (**kept.record).stepDown);
+  }
 }
 
 TEST(RecordCodec, showsAnOperatorTheTextsAsTheyAre) {
@@ -175,9 +218,8 @@ TEST(Statements, noPieceIsLeftOut) {
       const std::string& sql = statements.sql(static_cast<StatementId>(id), history);
       EXPECT_FALSE(sql.empty()) << id;
       std::string rest = sql;
-      for (std::size_t at = rest.find("[]"); at != std::string::npos; at = rest.find("[]")) rest.erase(at, 2);
-      EXPECT_EQ(rest.find('['), std::string::npos) << sql;
-      EXPECT_EQ(rest.find('%'), std::string::npos) << sql;
+      for (std::size_t at = rest.find("{}"); at != std::string::npos; at = rest.find("{}")) rest.erase(at, 2);
+      EXPECT_EQ(rest.find('{'), std::string::npos) << sql;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 #include "stores/postgresql/held_database.hpp"
+#include "stores/postgresql/row_support.hpp"
 
 namespace tenure::postgresql_store {
 namespace {
@@ -19,32 +21,35 @@ namespace {
 using namespace contract;
 using namespace std::chrono_literals;
 
-Row renewedRow(const LeaseKey& key, bool asked = false) { return {key.name, key.sortKey, "7", asked ? "t" : "f"}; }
+Row renewedRow(const LeaseKey& key) { return {key.name, key.sortKey, "7", "7"}; }
 
-Row storedRow(const LeaseKey& key, const std::string& version) {
-  Row row(leaseColumnCount);
+Row heldRow(const LeaseKey& key) {
+  Row row = goodRow();
   row[nameColumn] = key.name;
   row[sortColumn] = key.sortKey;
-  row[versionColumn] = version;
+  row[versionColumn] = "old";
   row[holderColumn] = "a";
-  row[tokenColumn] = row[counterColumn] = "7";
-  row[leaseColumn] = row[counterLeaseColumn] = "10000";
-  row[releasedColumn] = "f";
-  row[attributesColumn] = "{}";
-  row[layoutColumn] = "1";
   return row;
+}
+
+std::shared_ptr<const RowState> held(const LeaseKey& key) { return stateOf(heldRow(key)); }
+
+stored::Change renewalOf(const LeaseKey& key, const RowState& seen) {
+  return std::get<stored::Change>(stored::decideWrite("postgresql", renew(key, "a", {RecordVersion{"old"}}), seen));
 }
 
 class RenewalBatchTest : public testing::Test {
  protected:
   void renewLater(const std::string& name, std::chrono::nanoseconds timeout = 3s) {
-    batcher_->add(renew({name}, "a", {RecordVersion{"old"}}), core_->deadline(timeout),
-                  [this, name](WriteOutcome outcome) { outcomes_[name].push_back(std::move(outcome)); });
+    const LeaseKey key{name};
+    const auto seen = held(key);
+    batcher_->add(swapOf(*core_, {key, "renewing", core_->deadline(timeout), true}, seen, renewalOf(key, *seen),
+                         [this, name](stored::SwapOutcome outcome) { outcomes_[name].push_back(std::move(outcome)); }));
   }
   /// How many leases the job renews.
   [[nodiscard]] std::size_t leasesOf(std::size_t job) const {
     const Statement& renewal = database_->held.at(job).job.statements.front();
-    if (renewal.id == StatementId::renewLease) return 1;
+    if (renewal.id == StatementId::updateTerm) return 1;
     const std::string names = *renewal.values.front();
     return static_cast<std::size_t>(std::count(names.begin(), names.end(), '"')) / 2;
   }
@@ -53,17 +58,21 @@ class RenewalBatchTest : public testing::Test {
     JobReply reply{.commit = JobReply::Commit::done};
     reply.rows.emplace_back();
     for (const std::string& name : names) {
-      reply.rows.front().push_back(leasesOf(job) == 1 ? Row{"7", "f"} : renewedRow({name}));
+      reply.rows.front().push_back(leasesOf(job) == 1 ? Row{"7", "7"} : renewedRow({name}));
     }
     answer(job, std::move(reply));
   }
   [[nodiscard]] bool isAnswered(const std::string& name) const { return outcomes_.contains(name); }
-  [[nodiscard]] const WriteOutcome& outcomeOf(const std::string& name) {
+  [[nodiscard]] const stored::SwapOutcome& outcomeOf(const std::string& name) {
     EXPECT_EQ(outcomes_[name].size(), 1U) << name;
     return outcomes_[name].at(0);
   }
   [[nodiscard]] std::size_t jobs() const { return database_->held.size(); }
   [[nodiscard]] test::ManualScheduler& scheduler() { return *scheduler_; }
+  void closeStore() {
+    batcher_->close();
+    closeDatabase();
+  }
   void closeDatabase() {
     auto held = std::move(database_->held);
     database_.reset();
@@ -73,7 +82,7 @@ class RenewalBatchTest : public testing::Test {
 
  private:
   /// Before what answers into it.
-  std::map<std::string, std::vector<WriteOutcome>> outcomes_{};
+  std::map<std::string, std::vector<stored::SwapOutcome>> outcomes_{};
   const std::shared_ptr<test::ManualScheduler> scheduler_ = std::make_shared<test::ManualScheduler>();
   std::shared_ptr<HeldDatabase> database_ = std::make_shared<HeldDatabase>();
   const CorePtr core_ =
@@ -81,24 +90,47 @@ class RenewalBatchTest : public testing::Test {
   const std::shared_ptr<RenewalBatcher> batcher_ = std::make_shared<RenewalBatcher>(core_);
 };
 
-/// Many leases may be released together.
-TEST(PostgresqlJobs, theConnectionThatIsKeptForRenewalsIsNotUsedByReleases) {
-  WriteRequest request = contract::renew(LeaseKey{"lease"}, "a", {RecordVersion{"v1"}});
-  request.record.data = "changed";
-  EXPECT_TRUE(Jobs::write(request).urgent);
-  EXPECT_FALSE(Jobs::write(contract::release(LeaseKey{"lease"}, "a", {RecordVersion{"v1"}})).urgent);
+RowChange changeBy(const WriteRequest& request, Row row) {
+  const auto seen = stateOf(std::move(row));
+  const auto change = std::get<stored::Change>(stored::decideWrite("postgresql", request, *seen));
+  return rowChangeOf(*seen, change, stateAfter(testPlace, *seen, request.key, change));
+}
+
+TEST(PostgresqlJobs, onlyARenewalThatLeavesTheRestAsItIsSharesATransaction) {
+  const LeaseKey key{"billing", "eu"};
+  const std::vector<RecordVersion> old{RecordVersion{"v"}};
+  const WriteRequest plain = renew(key, "a#1", old);
+  EXPECT_TRUE(Jobs::mayJoin(changeBy(plain, goodRow())));
+  WriteRequest withData = plain;
+  withData.record.data = "changed";
+  EXPECT_FALSE(Jobs::mayJoin(changeBy(withData, goodRow())));
+  withData.record.data = std::string("\0\xFF", 2);
+  EXPECT_TRUE(Jobs::mayJoin(changeBy(withData, goodRow()))) << "the same data";
+  WriteRequest withAttributes = plain;
+  withAttributes.record.attributes = {{"zone", "us"}};
+  EXPECT_FALSE(Jobs::mayJoin(changeBy(withAttributes, goodRow())));
+  WriteRequest longer = plain;
+  longer.record.leaseDuration = 1min;
+  longer.lengthens = true;
+  EXPECT_TRUE(Jobs::mayJoin(changeBy(longer, goodRow()))) << "the counter states the lease";
+  EXPECT_FALSE(Jobs::mayJoin(changeBy(release(key, "a#1", old), goodRow())));
+  EXPECT_FALSE(Jobs::mayJoin(changeBy(acquire(key, "b", old), goodRow())));
+  EXPECT_FALSE(Jobs::mayJoin(changeBy(acquire(key, "b"), removedRow())));
+  Row released = goodRow();
+  released[releasedColumn] = "t";
+  EXPECT_FALSE(Jobs::mayJoin(changeBy(plain, released)));
 }
 
 TEST_F(RenewalBatchTest, withoutAValidTokenInTheAnswerNothingCountsAsDone) {
   renewLater("first");
-  const std::vector<Value> tokens{std::nullopt, "0", "-1", "x", "9007199254740992"};
+  const std::vector<Value> tokens{std::nullopt, "0", "-1", "x", "6", "8", "9007199254740992"};
   const auto nameOf = [](std::size_t i) { return "lease" + std::to_string(i); };
   for (std::size_t i = 0; i < tokens.size(); ++i) renewLater(nameOf(i));
   scheduler().advance(10ms);
   answerAll(0, {"first"});
   JobReply reply{.commit = JobReply::Commit::done};
   reply.rows.emplace_back();
-  for (std::size_t i = 0; i < tokens.size(); ++i) reply.rows.front().push_back({nameOf(i), "", tokens[i], "f"});
+  for (std::size_t i = 0; i < tokens.size(); ++i) reply.rows.front().push_back({nameOf(i), "", tokens[i], "7"});
   answer(1, std::move(reply));
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto* unknown = std::get_if<Unknown>(&outcomeOf(nameOf(i)));
@@ -118,7 +150,8 @@ TEST_F(RenewalBatchTest, aLoneRenewalGoesAtOnceAndThoseThatComeMeanwhileGoTogeth
   ASSERT_EQ(jobs(), 2U);
   EXPECT_EQ(leasesOf(1), 3U);
   answerAll(1, {"b", "c", "d"});
-  for (const char* name : {"first", "b", "c", "d"}) EXPECT_TRUE(std::holds_alternative<Applied>(outcomeOf(name)));
+  for (const char* name : {"first", "b", "c", "d"})
+    EXPECT_TRUE(std::holds_alternative<stored::Swapped>(outcomeOf(name)));
   scheduler().advance(1s);
   EXPECT_EQ(jobs(), 2U);
   renewLater("later");
@@ -144,7 +177,7 @@ TEST_F(RenewalBatchTest, anUnansweredBatchDelaysTheOthersByAMomentOnly) {
   scheduler().advance(1ms);
   ASSERT_EQ(jobs(), 2U);
   answerAll(1, {"other"});
-  EXPECT_TRUE(std::holds_alternative<Applied>(outcomeOf("other")));
+  EXPECT_TRUE(std::holds_alternative<stored::Swapped>(outcomeOf("other")));
 }
 
 TEST_F(RenewalBatchTest, aRenewalWithLittleTimeDoesNotShareItWithOthers) {
@@ -175,26 +208,38 @@ TEST_F(RenewalBatchTest, eachLeaseIsJudgedByItsOwnRow) {
   for (const char* name : {"good", "lost", "locked", "bad", "gone"}) renewLater(name);
   scheduler().advance(10ms);
   answerAll(0, {"first"});
-  JobReply reply{.commit = JobReply::Commit::done};
-  reply.rows = {{renewedRow({"good"}, true)}};
-  Row bad = storedRow({"bad"}, "old");
-  bad[leaseColumn] = "0";
-  answer(1, std::move(reply));
-  ASSERT_EQ(jobs(), 3U);
-  EXPECT_EQ(leasesOf(2), 4U) << "the rows of those that were not renewed are looked at";
+  answerAll(1, {"good"});
+  ASSERT_EQ(jobs(), 3U) << "one look for all that were not renewed";
+  EXPECT_EQ(leasesOf(2), 4U);
   EXPECT_FALSE(isAnswered("lost"));
+  Row lost = heldRow({"lost"});
+  lost[versionColumn] = "others";
+  Row bad = heldRow({"bad"});
+  bad[leaseColumn] = "0";
   JobReply stored{.commit = JobReply::Commit::done};
-  stored.rows = {{storedRow({"lost"}, "others"), storedRow({"locked"}, "old"), bad}};
+  stored.rows = {{lost, heldRow({"locked"}), bad}};
   answer(2, std::move(stored));
-  ASSERT_TRUE(std::holds_alternative<Applied>(outcomeOf("good")));
-  EXPECT_TRUE(std::get<Applied>(outcomeOf("good")).stepDownRequested);
-  ASSERT_TRUE(std::holds_alternative<Conflict>(outcomeOf("lost")));
-  EXPECT_EQ((*std::get<Conflict>(outcomeOf("lost")).current)->version, RecordVersion{"others"});
+  EXPECT_TRUE(std::holds_alternative<stored::Swapped>(outcomeOf("good")));
+  const auto* differs = std::get_if<stored::Differs>(&outcomeOf("lost"));
+  ASSERT_NE(differs, nullptr);
+  ASSERT_NE(differs->now, nullptr) << "so that it is not read once more";
+  EXPECT_EQ((*differs->now->record)->record.version, RecordVersion{"others"});
   ASSERT_TRUE(std::holds_alternative<Rejected>(outcomeOf("locked")));
   EXPECT_EQ(std::get<Rejected>(outcomeOf("locked")).error.errorClass, ErrorClass::transient);
-  ASSERT_TRUE(std::holds_alternative<Rejected>(outcomeOf("bad")));
-  EXPECT_EQ(std::get<Rejected>(outcomeOf("bad")).error.errorClass, ErrorClass::corrupt);
-  EXPECT_TRUE(std::holds_alternative<Conflict>(outcomeOf("gone")));
+  differs = std::get_if<stored::Differs>(&outcomeOf("bad"));
+  ASSERT_NE(differs, nullptr);
+  EXPECT_TRUE(differs->now->record.has_error());
+  EXPECT_TRUE(std::holds_alternative<stored::Differs>(outcomeOf("gone")));
+}
+
+TEST_F(RenewalBatchTest, whatNobodySeesBehindARefusedRenewalIsRejected) {
+  renewLater("first");
+  for (const char* name : {"good", "lost"}) renewLater(name);
+  scheduler().advance(10ms);
+  answerAll(0, {"first"});
+  answerAll(1, {"good"});
+  answer(2, {});
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOf("lost"))) << "nothing was written";
 }
 
 TEST_F(RenewalBatchTest, anUnknownCommitLeavesInDoubtWhatItTouchedOnly) {
@@ -208,13 +253,13 @@ TEST_F(RenewalBatchTest, anUnknownCommitLeavesInDoubtWhatItTouchedOnly) {
   answer(1, std::move(reply));
   EXPECT_TRUE(std::holds_alternative<Unknown>(outcomeOf("touched")));
   answer(2, {});
-  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOf("lost"))) << "certainly not renewed, and nobody knows why";
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOf("lost"))) << "certainly not renewed";
 }
 
 TEST_F(RenewalBatchTest, aWarningAtTheCommitIsADoubtForAll) {
   renewLater("first");
   JobReply reply{.commit = JobReply::Commit::done, .warnings = {{"WARNING", "01000", "canceling wait"}}};
-  reply.rows = {{Row{"7", "f"}}};
+  reply.rows = {{Row{"7", "7"}}};
   answer(0, std::move(reply));
   EXPECT_TRUE(std::holds_alternative<Unknown>(outcomeOf("first")));
 }
@@ -222,8 +267,7 @@ TEST_F(RenewalBatchTest, aWarningAtTheCommitIsADoubtForAll) {
 TEST_F(RenewalBatchTest, thoseThatWaitAreAnsweredWhenTheStoreGoes) {
   renewLater("first");
   renewLater("second");
-  scheduler().advance(10ms);
-  closeDatabase();
+  closeStore();
   EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOf("first")));
   EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOf("second")));
 }

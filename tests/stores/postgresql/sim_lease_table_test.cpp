@@ -4,17 +4,18 @@
 #include <cstdlib>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 
 #include <gtest/gtest.h>
 
-#include "adapters/postgresql_database.hpp"
+#include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/jobs.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 #include "stores/postgresql/link_support.hpp"
+#include "stores/postgresql/row_support.hpp"
+#include "stores/postgresql/statement_server.hpp"
 #include "support/seeded_random.hpp"
-
-#include <libpq-fe.h>
 
 namespace tenure::postgresql_store {
 namespace {
@@ -22,41 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::LeaseTable;
 using test::SeededRandom;
-
-class Server {
- public:
-  explicit Server(const std::string& schema)
-      : statements_{schema, "tenure_lease"}, connection_{PQconnectdb(test::postgresqlUrl().c_str()), PQfinish} {
-    static_cast<void>(run({StatementId::createTable}));
-  }
-
-  [[nodiscard]] std::vector<Row> run(const Statement& statement) const {
-    return ask(statements_.sql(statement.id, true), statement.values);
-  }
-
-  [[nodiscard]] std::vector<Row> ask(const std::string& sql, const std::vector<Value>& values) const {
-    std::vector<const char*> texts;
-    for (const Value& value : values) texts.push_back(value ? value->c_str() : nullptr);
-    const std::unique_ptr<PGresult, decltype(&PQclear)> result{
-        PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(texts.size()), nullptr, texts.data(), nullptr,
-                     nullptr, 0),
-        PQclear};
-    EXPECT_EQ(std::string{PQresultErrorMessage(result.get())}, "") << sql;
-    std::vector<Row> rows;
-    for (int i = 0; i < PQntuples(result.get()); ++i) {
-      Row row;
-      for (int c = 0; c < PQnfields(result.get()); ++c) {
-        row.push_back(PQgetisnull(result.get(), i, c) != 0 ? Value{} : Value{PQgetvalue(result.get(), i, c)});
-      }
-      rows.push_back(std::move(row));
-    }
-    return rows;
-  }
-
- private:
-  Statements statements_;
-  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
-};
 
 class Requests {
  public:
@@ -92,28 +58,39 @@ class Requests {
   const std::string history_;
 };
 
-std::vector<Statement> statementsOf(SeededRandom& random, Requests& requests) {
+/// What is decided from the row as it was at some moment; empty: nothing is to be written.
+std::optional<Statement> statementFrom(SeededRandom& random, Requests& requests, const RowState& seen) {
+  const LeaseKey key{"lease"};
   const WriteRequest request = requests.next();
-  if (Jobs::mayJoin(request) && !request.expected.empty()) {
-    const Job all = Jobs::read(std::vector{request.key});
-    return {Jobs::renewals({&request}).statements.front(), all.statements.front()};
-  }
   const std::uint64_t kind = random.below(10);
-  Job job = Jobs::write(request);
-  if (kind == 0) job = Jobs::remove(request.key, requests.version());
-  if (kind >= 8 && request.purpose == WriteRequest::Purpose::acquire) return Jobs::announce(request).statements;
-  if (kind == 1) job = Jobs::askToStepDown(request.key, FencingToken{1 + random.below(5)});
-  return job.statements;
+  if (kind == 0) return statementOf(seen, key, stored::decideRemoval(requests.version(), seen));
+  if (kind == 1) return statementOf(seen, key, stored::decideStepDown(FencingToken{1 + random.below(5)}, seen));
+  if (kind == 2) {
+    const StoredTokens tokens = tokensFrom(seen.row);
+    return statementOf(seen, key, stored::decideTokens(tokens, tokens, FencingToken{1 + random.below(9)}, "by hand"));
+  }
+  if (kind == 3) {
+    const auto announcement = announcementOf(seen);
+    return announcement ? std::optional{Jobs::write(*announcement, false).statements.front()} : std::nullopt;
+  }
+  const stored::Decision decision = stored::decideWrite("simulated", request, seen);
+  const auto* change = std::get_if<stored::Change>(&decision);
+  if (change == nullptr) return std::nullopt;
+  const RowChange rows = rowChangeOf(seen, *change, stateAfter(testPlace, seen, key, *change));
+  const bool joins = Jobs::mayJoin(rows) && random.chance(0.5);
+  return (joins ? Jobs::renewals({&rows}) : Jobs::write(rows, true)).statements.front();
 }
 
 TEST(SimLeaseTable, answersAsTheServerDoes) {
   const test::PostgresqlSchema schema;
-  const Server server{schema.name()};
+  const StatementServer server{schema.name()};
   LeaseTable table;
-  const auto present = server.run({StatementId::readLease, {"lease", ""}});
-  table.history = present.at(0).at(presentHistoryColumn).value();
+  const Statement whole{StatementId::readLease, {"lease", ""}};
+  table.history = server.run(whole).at(0).at(presentHistoryColumn).value();
   const std::string other = table.history + "7";
-  std::size_t changed = 0;
+  std::map<StatementId, int> changed;
+  std::map<StatementId, int> refused;
+  std::vector<Row> rows;  // as they were
   SeededRandom random{7};
   Requests requests{random, table.history};
   for (int turn = 0; turn < 4'000; ++turn) {
@@ -125,29 +102,34 @@ TEST(SimLeaseTable, answersAsTheServerDoes) {
                                        " SET history = $1::text, counter_history = $2::text",
                                    {table.row->history, table.row->counterHistory}));
     }
-    for (const Statement& statement : statementsOf(random, requests)) {
-      const auto before = table.row;
-      const auto told = table.run(statement).rows;
-      ASSERT_EQ(told, server.run(statement)) << "turn " << turn << ", statement " << static_cast<int>(statement.id);
-      if (table.row != before) ++changed;
-      const Statement whole{StatementId::readLease, {"lease", ""}};
-      ASSERT_EQ(table.run(whole).rows, server.run(whole))
-          << "turn " << turn << ", after statement " << static_cast<int>(statement.id);
-    }
-    const bool inherits = table.row && table.row->history != table.history;
-    const std::int64_t open =
-        table.row ? std::max(table.row->counterLease, inherits ? table.row->lease.value_or(0) : 0) : 0;
-    requests.stored =
-        table.row
-            ? table.row->version.value_or("counter:" + std::to_string(table.row->counter) + ':' + std::to_string(open))
-            : "";
+    const Row now = table.run(whole).rows.at(0);
+    ASSERT_EQ(now, server.run(whole).at(0)) << "turn " << turn;
+    const Statement many = Jobs::read(std::vector{LeaseKey{"lease"}, LeaseKey{"other"}}).statements.front();
+    ASSERT_EQ(table.run(many).rows, server.run(many)) << "turn " << turn;
+    rows.push_back(now);
+    Row chosen = random.chance(0.2) ? rows[random.below(rows.size())] : now;
+    if (random.chance(0.05)) chosen[presentHistoryColumn] = other;
+    const auto seen = stateOf(std::move(chosen));
+    const auto told = seen->told();
+    requests.stored = told.has_value() && *told ? (*told)->version.text() : "";
+    const auto statement = statementFrom(random, requests, *seen);
+    if (!statement) continue;
+    const auto before = table.row;
+    const auto answer = table.run(*statement).rows;
+    ASSERT_EQ(answer, server.run(*statement)) << "turn " << turn << ", statement " << static_cast<int>(statement->id);
+    ++(answer.empty() ? refused : changed)[statement->id];
+    EXPECT_TRUE(!answer.empty() || table.row == before);
     // Tokens go on a block with each history. A fresh row keeps them below the last block.
     if (table.row && table.row->counter > (std::int64_t{1} << 52)) {
       table.row.reset();
       static_cast<void>(server.ask("DELETE FROM " + qualifiedName(schema.name(), "tenure_lease"), {}));
     }
   }
-  EXPECT_GT(changed, 500U);
+  for (const StatementId id : {StatementId::updateTerm, StatementId::updateTerms, StatementId::endTerm,
+                               StatementId::beginTerm, StatementId::insertRow}) {
+    EXPECT_GT(changed[id], 3) << static_cast<int>(id);
+    EXPECT_GT(refused[id], 0) << static_cast<int>(id);
+  }
 }
 
 TEST(StatementTexts, noneDependsOnHowTheRoleReadsBackslashes) {
@@ -163,21 +145,19 @@ TEST(StatementTexts, noneDependsOnHowTheRoleReadsBackslashes) {
 TEST(StatementTexts, aRowThatWasChangedBeforeTheLockIsNotChanged) {
   const test::PostgresqlSchema schema;
   const Statements statements{schema.name(), "tenure_lease"};
-  const Server server{schema.name()};
-  const Server other{schema.name()};
-  WriteRequest request;
-  request.key = LeaseKey{"lease"};
-  request.record.holder = "a";
-  request.record.version = RecordVersion{"v1"};
-  request.record.leaseDuration = 10s;
-  for (const Statement& statement : Jobs::write(request).statements) static_cast<void>(server.run(statement));
-  const auto present = server.run({StatementId::readLease, {"lease", ""}}).at(0);
-  request.expected = {RecordVersion{"v1", present[presentHistoryColumn].value()}};
-  request.record.version = RecordVersion{"v2"};
-  const Statement takes = Jobs::write(request).statements.front();
-  request.purpose = WriteRequest::Purpose::renew;
-  const Statement renews = Jobs::write(request).statements.front();
-  const Statement announces = Jobs::announce(request).statements.front();
+  const StatementServer server{schema.name()};
+  const StatementServer other{schema.name()};
+  const LeaseKey key{"lease"};
+  const auto seen = [&] { return stateOf(server.run({StatementId::readLease, {"lease", ""}}).at(0)); };
+  const auto decided = [&](const WriteRequest& request) {
+    const auto state = seen();
+    return statementOf(*state, key, stored::decideWrite("server", request, *state)).value();
+  };
+  EXPECT_EQ(server.run(decided(contract::acquire(key, "a"))).size(), 1U);
+  const auto versionNow = [&] { return (*seen()->record)->record.version; };
+  const Statement takes = decided(contract::acquire(key, "b", {versionNow()}));
+  const Statement renews = decided(contract::renew(key, "a", {versionNow()}));
+  const Statement announces = Jobs::write(announcementOf(*seen()).value(), false).statements.front();
 
   const std::string pid = server.ask("SELECT pg_backend_pid()", {}).at(0).at(0).value();
   const auto beside = [&](const Statement& statement, const std::function<void()>& meanwhile) {
@@ -199,10 +179,7 @@ TEST(StatementTexts, aRowThatWasChangedBeforeTheLockIsNotChanged) {
   const std::string table = qualifiedName(schema.name(), "tenure_lease");
   const auto taken = beside(takes, [&] { static_cast<void>(other.ask("UPDATE " + table + " SET counter = 6", {})); });
   EXPECT_TRUE(taken.empty()) << "of the same version";
-  const auto then = server.run(takes);
-  ASSERT_EQ(then.size(), 1U);
-  EXPECT_EQ(then[0][takenTokenColumn], "7") << "the token follows the counter of the row that was locked";
-  EXPECT_EQ(then[0][counterBeforeColumn], "6");
+  EXPECT_EQ(server.run(decided(contract::acquire(key, "b", {versionNow()}))).at(0)[writtenTokenColumn], "7");
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lockcore/stores/postgresql/src/statements.hpp"
+#include "stores/postgresql/row_support.hpp"
+#include "stores/postgresql/statement_server.hpp"
 #include "stores/postgresql/store_support.hpp"
 
 namespace tenure::postgresql_store {
@@ -82,25 +83,21 @@ TEST_F(PostgresqlStoreTest, nobodyAnnouncesWhatCouldNotBeTaken) {
   stays(acquire(key, "b"), "there is a record");
   stays(acquire(key, "b", {RecordVersion{version.text(), "1/1"}}), "the wait was in another history");
   // Another session may do it between the attempt and the announcement, so the announcement has conditions of its own.
-  const auto announced = [&](const RecordVersion& expected) {
-    const Statements statements{schema(), "tenure_lease"};
-    std::string sql = statements.sql(StatementId::announceTakeover, true);
-    const auto put = [&](const std::string& place, const std::string& value) {
-      for (std::size_t at = sql.find(place); at != std::string::npos; at = sql.find(place)) {
-        sql.replace(at, place.size(), value);
-      }
-    };
-    put("$1", "'lease'"), put("$2", "''"), put("$3", "'{}'");
-    put("$4", "'{\"" + expected.history() + ' ' + expected.text() + "\"}'");
-    hand().exec(sql);
+  const StatementServer server{schema()};
+  const auto rowNow = [&] { return server.run({StatementId::readLease, {"lease", ""}}).at(0); };
+  const auto announced = [&](const Row& row) {
+    static_cast<void>(server.run(Jobs::write(announcementOf(*stateOf(row)).value(), false).statements.front()));
     return store().tokens(key).announced;
   };
-  EXPECT_FALSE(announced(seen));
-  EXPECT_FALSE(announced(RecordVersion{version.text(), "1/1"}));
-  EXPECT_FALSE(announced(RecordVersion{"other", version.history()}));
+  Row other = rowNow();
+  other[versionColumn] = seen.text();
+  EXPECT_FALSE(announced(other));
+  other = rowNow();
+  other[counterHistoryColumn] = "1/1";
+  EXPECT_FALSE(announced(other));
   store().apply(renew(key, "a", {version}));
   EXPECT_TRUE(writers.next()) << "renewals pass beside writers";
-  EXPECT_TRUE(announced(store().record(key).version)) << "else the refusals above would prove nothing";
+  EXPECT_TRUE(announced(rowNow())) << "else the refusals above would prove nothing";
   writers.endLast();
 }
 

@@ -1,19 +1,14 @@
 #include "jobs.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
-#include "lockcore/port/attributes_json.hpp"
-#include "record_codec.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {
 namespace {
-
-Value textOf(bool value) { return value ? "t" : "f"; }
-Value textOf(FencingToken token) { return std::to_string(token.value()); }
-
-Value textOf(std::chrono::milliseconds duration) { return std::to_string(duration.count()); }
 
 /// In milliseconds since 1970. Times beyond PostgreSQL's are kept as its infinities.
 Value timeOf(std::int64_t millis) {
@@ -23,58 +18,17 @@ Value timeOf(std::int64_t millis) {
   return std::to_string(millis);
 }
 
-std::string versionsOf(const std::vector<RecordVersion>& expected) {
-  std::vector<Value> texts;
-  for (const RecordVersion& version : expected) texts.emplace_back(version.text());
-  return arrayLiteral(texts);
-}
-
-/// Those that name no history.
-std::string bareOf(const std::vector<RecordVersion>& expected) {
-  std::vector<Value> texts;
-  for (const RecordVersion& version : expected) {
-    if (version.history().empty()) texts.emplace_back(version.text());
-  }
-  return arrayLiteral(texts);
-}
-
-/// The others, each behind its history.
-std::string datedOf(const std::vector<RecordVersion>& expected) {
-  std::vector<Value> texts;
-  for (const RecordVersion& version : expected) {
-    if (!version.history().empty()) texts.emplace_back(version.history() + ' ' + version.text());
-  }
-  return arrayLiteral(texts);
-}
-
-/// Empty: what is there stays.
-Value newData(const WriteRequest& request) {
-  if (request.record.data.empty() && request.dataRule != DataRule::replace) return std::nullopt;
-  return byteaOf(request.record.data);
-}
-
-/// Empty: what is there stays. refusalOf() has made sure that they can be written.
-Value newAttributes(const WriteRequest& request) {
-  if (request.record.attributes.empty()) return std::nullopt;
-  return attributesToJson(request.record.attributes);
-}
-
-/// What acquisitions, renewals and releases have in common.
-std::vector<Value> recordValues(const WriteRequest& request, std::string expected) {
-  const LeaseRecord& record = request.record;
-  return {request.key.name,
-          request.key.sortKey,
-          std::move(expected),
-          record.holder,
-          record.version.text(),
-          textOf(record.leaseDuration),
-          postgresql_store::textOf(record.livenessFile),
-          newData(request),
-          textOf(request.dataRule == DataRule::keepIfAny),
-          newAttributes(request),
-          timeOf(record.acquiredAtMillis),
-          timeOf(record.renewedAtMillis)};
-}
+/// What all statements that write a row set, in the order of their parameters.
+constexpr std::array written{versionColumn,  holderColumn,  tokenColumn,        leaseColumn,
+                             releasedColumn, resignColumn,  livenessColumn,     attributesColumn,
+                             historyColumn,  counterColumn, counterLeaseColumn, counterHistoryColumn};
+/// What has to be as it was seen.
+constexpr std::array compared{versionColumn,  holderColumn,       tokenColumn,          leaseColumn,
+                              releasedColumn, resignColumn,       attributesColumn,     historyColumn,
+                              counterColumn,  counterLeaseColumn, counterHistoryColumn, layoutColumn};
+/// What a renewal that shares a transaction leaves as it is.
+constexpr std::array keptByRenewals{holderColumn,  tokenColumn,   releasedColumn,       resignColumn, attributesColumn,
+                                    historyColumn, counterColumn, counterHistoryColumn, layoutColumn};
 
 Job writing(StatementId id, std::vector<Value> values) {
   Job job;
@@ -113,93 +67,76 @@ std::string payloadOf(const LeaseKey& key) {
   return hex(fnv1a(key.sortKey, fnv1a(std::string(1, '\0'), fnv1a(key.name, fnvStart))));
 }
 
-Job Jobs::write(const WriteRequest& request) {
-  if (request.purpose == WriteRequest::Purpose::acquire) return acquire(request);
-  const bool removes = request.purpose == WriteRequest::Purpose::release && request.removes;
-  return removes ? removing(request) : writeTerm(request);
-}
-
-Job Jobs::acquire(const WriteRequest& request) {
-  const LeaseKey& key = request.key;
-  const LeaseRecord& record = request.record;
-  std::vector<Value> values = recordValues(request, bareOf(request.expected));
-  values.emplace_back(datedOf(request.expected));
-  values.push_back(textOf(request.tokenFloor));
-  values.push_back(textOf(request.expected.empty()));
-  Job job = writing(StatementId::updateLease, std::move(values));
-  if (!request.expected.empty()) return job;
-  job.lockWait = waitForNewRow;
-  job.statements.push_back(
-      {StatementId::insertLease,
-       {key.name, key.sortKey, record.holder, record.version.text(), textOf(record.leaseDuration),
-        textOf(record.livenessFile), byteaOf(record.data), attributesToJson(record.attributes),
-        timeOf(record.acquiredAtMillis), timeOf(record.renewedAtMillis), textOf(request.tokenFloor)}});
-  return job;
-}
-
-Job Jobs::announce(const WriteRequest& acquisition) {
-  const LeaseKey& key = acquisition.key;
-  return writing(StatementId::announceTakeover,
-                 {key.name, key.sortKey, bareOf(acquisition.expected), datedOf(acquisition.expected)});
-}
-
-Job Jobs::writeTerm(const WriteRequest& request) {
-  const bool releases = request.purpose == WriteRequest::Purpose::release;
-  Job job = writing(releases ? StatementId::releaseLease : StatementId::renewLease,
-                    recordValues(request, versionsOf(request.expected)));
-  // Many leases may be released together. The connection that is kept is for those that go on.
-  job.urgent = !releases;
-  return job;
-}
-
-Job Jobs::removing(const WriteRequest& request) {
-  return writing(StatementId::removeRecord, {request.key.name, request.key.sortKey, versionsOf(request.expected),
-                                             request.record.holder, textOf(true)});
-}
-
-Job Jobs::remove(const LeaseKey& key, const RecordVersion& version) {
-  return writing(StatementId::removeRecord,
-                 {key.name, key.sortKey, versionsOf({version}), std::nullopt, textOf(false)});
-}
-
-Job Jobs::askToStepDown(const LeaseKey& key, FencingToken token) {
-  return writing(StatementId::askToStepDown, {key.name, key.sortKey, textOf(token)});
-}
-
-Job Jobs::setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token, const std::string& version) {
-  Job job = writing(StatementId::setTokens,
-                    {key.name, key.sortKey, expected.counter, expected.copy, expected.version, expected.holder,
-                     textOf(expected.released), textOf(expected.lease), textOf(token), version});
-  if (expected == StoredTokens{}) {
-    job.lockWait = waitForNewRow;
-    job.statements.push_back({StatementId::insertTokens, {key.name, key.sortKey, textOf(token)}});
+RowChange rowChangeOf(const RowState& seen, const stored::Change& change, const RowState& next) {
+  RowChange out{.seen = seen.row, .next = next.row};
+  if (!seen.exists()) {
+    out.kind = StatementId::insertRow;
+  } else if (change.erasesRecord()) {
+    out.kind = StatementId::endTerm;
+  } else if (beginsTerm(seen, change)) {
+    out.kind = StatementId::beginTerm;
   }
+  if (change.erasesRecord()) out.data = byteaOf("");
+  if (!change.record) return out;
+  const LeaseRecord& record = change.record->record;
+  const bool sameData = seen.record.has_value() && *seen.record && (*seen.record)->record.data == record.data;
+  if (!sameData) out.data = byteaOf(record.data);
+  out.acquiredAt = timeOf(record.acquiredAtMillis);
+  out.renewedAt = timeOf(record.renewedAtMillis);
+  return out;
+}
+
+bool isAsSeen(const RowChange& change, const Row& now) {
+  return std::all_of(compared.begin(), compared.end(),
+                     [&](LeaseColumn column) { return now[column] == change.seen[column]; });
+}
+
+std::optional<RowChange> announcementOf(const RowState& seen) {
+  if (!seen.exists() || seen.record.has_error() || !*seen.record || seen.counter.has_error()) return std::nullopt;
+  const LeaseRecord& record = (*seen.record)->record;
+  // The acquisition that follows needs a token above the counter. A released record admits no writers anyway.
+  const bool isOpen = !record.released && !seen.over && record.token.next() < maxFencingToken;
+  if (!isOpen) return std::nullopt;
+  RowChange out{.seen = seen.row, .next = seen.row};
+  out.next[counterColumn] = toString(record.token.next());
+  return out;
+}
+
+Job Jobs::write(const RowChange& change, bool urgent) {
+  Job job = writing(change.kind, {change.next[nameColumn], change.next[sortColumn]});
+  std::vector<Value>& values = job.statements.front().values;
+  for (const LeaseColumn column : written) values.push_back(change.next[column]);
+  values.insert(values.end(), {change.data, change.acquiredAt, change.renewedAt});
+  if (change.kind != StatementId::insertRow) {
+    for (const LeaseColumn column : compared) values.push_back(change.seen[column]);
+  }
+  const bool inHistory = change.kind == StatementId::insertRow || change.kind == StatementId::beginTerm;
+  if (inHistory) values.push_back(change.seen[presentHistoryColumn]);
+  if (change.kind == StatementId::insertRow) job.lockWait = waitForNewRow;
+  job.urgent = urgent;
   return job;
 }
 
-bool Jobs::mayJoin(const WriteRequest& request) noexcept {
-  return request.purpose == WriteRequest::Purpose::renew && request.record.data.empty() &&
-         request.dataRule != DataRule::replace && request.record.attributes.empty();
+bool Jobs::mayJoin(const RowChange& change) noexcept {
+  return change.kind == StatementId::updateTerm && change.seen[versionColumn] && !change.data && change.renewedAt &&
+         change.seen[releasedColumn] == "f" &&
+         std::all_of(keptByRenewals.begin(), keptByRenewals.end(),
+                     [&](LeaseColumn column) { return change.next[column] == change.seen[column]; });
 }
 
-Job Jobs::renewals(const std::vector<const WriteRequest*>& requests) {
-  std::vector<std::vector<Value>> columns(9);
-  for (const WriteRequest* request : requests) {
-    const LeaseRecord& record = request->record;
-    for (const RecordVersion& expected : request->expected) {
-      const std::vector<Value> row{request->key.name,
-                                   request->key.sortKey,
-                                   expected.text(),
-                                   record.holder,
-                                   record.version.text(),
-                                   textOf(record.leaseDuration),
-                                   postgresql_store::textOf(record.livenessFile),
-                                   timeOf(record.acquiredAtMillis),
-                                   timeOf(record.renewedAtMillis)};
-      for (std::size_t i = 0; i < row.size(); ++i) columns[i].push_back(row[i]);
-    }
+Job Jobs::renewals(const std::vector<const RowChange*>& changes) {
+  std::vector<std::vector<Value>> columns(16);
+  for (const RowChange* change : changes) {
+    const Row& next = change->next;
+    const Row& seen = change->seen;
+    const std::array values{
+        next[nameColumn],         next[sortColumn],     next[versionColumn],      next[leaseColumn],
+        next[counterLeaseColumn], next[livenessColumn], change->acquiredAt,       change->renewedAt,
+        seen[versionColumn],      seen[holderColumn],   seen[tokenColumn],        seen[leaseColumn],
+        seen[resignColumn],       seen[counterColumn],  seen[counterLeaseColumn], seen[attributesColumn]};
+    for (std::size_t i = 0; i < values.size(); ++i) columns[i].push_back(values.at(i));
   }
-  Job job = writing(StatementId::renewLeases, {});
+  Job job = writing(StatementId::updateTerms, {});
   job.urgent = true;
   for (const auto& column : columns) job.statements.front().values.emplace_back(arrayLiteral(column));
   return job;

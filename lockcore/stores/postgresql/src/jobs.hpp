@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "database.hpp"
+#include "record_codec.hpp"
 
 namespace tenure::postgresql_store {
 
@@ -17,20 +19,38 @@ namespace tenure::postgresql_store {
 /// What they are told: a hash of the lease's name, because a payload is short and everybody may read it.
 [[nodiscard]] std::string payloadOf(const LeaseKey& key);
 
-/// A write is done if one of its statements has returned a row. What the row says is in its first columns.
+/// A change of one row: what is written if the row is as it was seen.
+struct RowChange {
+  Row seen{};
+  Row next{};
+  Value data{};        ///< empty: what is there stays, as with the next two
+  Value acquiredAt{};  ///< in milliseconds since 1970
+  Value renewedAt{};
+  /// Which statement carries it out: updateTerm, endTerm, beginTerm or insertRow.
+  StatementId kind{StatementId::updateTerm};
+};
+
+/// `next`: stateAfter() of the change.
+[[nodiscard]] RowChange rowChangeOf(const RowState& seen, const stored::Change& change, const RowState& next);
+
+/// Whether the row is as it was when the change was decided.
+[[nodiscard]] bool isAsSeen(const RowChange& change, const Row& now);
+
+/// The announcement that a term is over which an acquisition was to follow; empty: there is none to be announced. The
+/// counter goes one above the token of a record that is not released, so the term is not renewed and its writers are
+/// refused. It changes no key, so it passes writers that hold the term.
+[[nodiscard]] std::optional<RowChange> announcementOf(const RowState& seen);
+
+inline constexpr std::size_t leasesOfAPage = 256;
+
+/// A write is done if its statement has returned a row.
 class Jobs {
  public:
-  [[nodiscard]] static Job write(const WriteRequest& request);
-  /// Says in the row that the term is over which this acquisition was to follow.
-  [[nodiscard]] static Job announce(const WriteRequest& acquisition);
-  [[nodiscard]] static Job remove(const LeaseKey& key, const RecordVersion& version);
-  [[nodiscard]] static Job askToStepDown(const LeaseKey& key, FencingToken token);
-  [[nodiscard]] static Job setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,
-                                     const std::string& version);
+  [[nodiscard]] static Job write(const RowChange& change, bool urgent);
 
   /// Renewals that change neither data nor attributes, in one transaction.
-  [[nodiscard]] static Job renewals(const std::vector<const WriteRequest*>& requests);
-  [[nodiscard]] static bool mayJoin(const WriteRequest& request) noexcept;
+  [[nodiscard]] static Job renewals(const std::vector<const RowChange*>& changes);
+  [[nodiscard]] static bool mayJoin(const RowChange& change) noexcept;
 
   [[nodiscard]] static Job read(const LeaseKey& key);
   [[nodiscard]] static Job read(const std::vector<LeaseKey>& keys);
@@ -39,11 +59,6 @@ class Jobs {
   [[nodiscard]] static Job notify(const std::string& channel, const std::set<std::string>& payloads);
   [[nodiscard]] static Job readLayout();
   [[nodiscard]] static Job createTable();
-
- private:
-  [[nodiscard]] static Job acquire(const WriteRequest& request);
-  [[nodiscard]] static Job writeTerm(const WriteRequest& request);
-  [[nodiscard]] static Job removing(const WriteRequest& request);
 };
 
 }  // namespace tenure::postgresql_store

@@ -8,7 +8,7 @@
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/attributes_json.hpp"
 #include "lockcore/port/saturating_time.hpp"
-#include "statements.hpp"
+#include "token_rule.hpp"
 
 namespace tenure::postgresql_store {
 namespace {
@@ -121,12 +121,11 @@ StoreError corrupt(const Place& place, const LeaseKey& key, const std::string& f
           "a token is too high, use `tenure fence recover`"};
 }
 
-StoreResult<LeaseRecord> recordFrom(const Place& place, const LeaseKey& key, const Row& row) {
+StoreResult<std::optional<stored::StoredRecord>> recordFrom(const Place& place, const LeaseKey& key, const Row& row) {
   RowReader reader{row};
   LeaseRecord record;
   reader.layout();
-  const std::string version = reader.text(versionColumn, "version");
-  record.version = RecordVersion{version, row[presentHistoryColumn].value_or(std::string{})};
+  record.version = RecordVersion{reader.text(versionColumn, "version")};
   record.holder = reader.text(holderColumn, "holder");
   record.token = FencingToken{static_cast<std::uint64_t>(reader.integer(tokenColumn, "token", 1, greatestToken))};
   record.leaseDuration = std::chrono::milliseconds{reader.integer(leaseColumn, "lease_ms", 1, maxRecordLease.count())};
@@ -137,10 +136,10 @@ StoreResult<LeaseRecord> recordFrom(const Place& place, const LeaseKey& key, con
   record.acquiredAtMillis = reader.display(acquiredAtColumn);
   record.renewedAtMillis = reader.display(renewedAtColumn);
   if (!reader.fault().empty()) return corrupt(place, key, reader.fault());
-  return record;
+  return std::optional{stored::StoredRecord{std::move(record), tokenFrom(row[resignColumn]).value_or(FencingToken{})}};
 }
 
-void readCounter(const Place& place, const Row& row, StoredLease& lease) {
+StoreResult<stored::Counter> counterFrom(const Place& place, const LeaseKey& key, const Row& row, bool inherited) {
   RowReader reader{row};
   reader.layout();
   // A counter that somebody has set back is not refused, not even a negative one: the next acquisition restores it.
@@ -149,48 +148,149 @@ void readCounter(const Place& place, const Row& row, StoredLease& lease) {
   std::int64_t open = reader.integer(counterLeaseColumn, "counter_lease_ms", 0, maxRecordLease.count());
   if (row[leaseColumn]) {
     const std::int64_t last = reader.integer(leaseColumn, "lease_ms", 0, maxRecordLease.count());
-    if (lease.inherited) open = std::max(open, last);
+    // An acquisition may be lost that came after what is stored.
+    if (inherited) open = std::max(open, last);
   }
-  lease.counter = FencingToken{static_cast<std::uint64_t>(std::max<std::int64_t>(counter, 0))};
-  lease.openLease = std::chrono::milliseconds{open};
-  if (!reader.fault().empty()) lease.counter = corrupt(place, lease.key, reader.fault());
+  if (!reader.fault().empty()) return corrupt(place, key, reader.fault());
+  return stored::Counter{FencingToken{static_cast<std::uint64_t>(std::max<std::int64_t>(counter, 0))},
+                         std::chrono::milliseconds{open}};
+}
+
+/// Somebody else has waited the term out, and nobody has the lease yet: so its renewal is refused, and is no conflict.
+/// An announcement raises the counter by one.
+std::optional<StoreError> endOfTerm(const Place& place, const RowState& lease) {
+  const std::int64_t counter = integerFrom(lease.row[counterColumn]).value_or(0);
+  const std::int64_t copy = integerFrom(lease.row[tokenColumn]).value_or(0);
+  if (counter <= copy) return std::nullopt;
+  const std::string why =
+      counter == copy + 1 ? "another candidate has waited out its lease and has announced that it takes the lease over"
+                          : "its token " + std::to_string(copy) + " is below the counter " + std::to_string(counter) +
+                                ": somebody changed one of them by hand, or put an older copy back. The next term "
+                                "puts it right";
+  return StoreError{ErrorClass::transient,
+                    place.store + ": lease " + toString(lease.key) + ": the term is over, because " + why};
+}
+
+std::string warningOf(const Place& place, const RowState& lease) {
+  const Value& before = lease.row[counterHistoryColumn];
+  const Value& present = lease.row[presentHistoryColumn];
+  if (before == present) return {};
+  return place.store + ": the history of the server has changed from " + before.value_or("an unknown one") + " to " +
+         present.value_or("an unknown one") + " since the last term of lease " + toString(lease.key) +
+         ": a standby was promoted, or the data was copied from another server. Commits may be lost";
+}
+
+/// What the histories say about record and counter.
+void judgeByHistory(const Place& place, RowState& lease) {
+  const Row& row = lease.row;
+  lease.history = row[presentHistoryColumn].value_or(std::string{});
+  const KnownTokens known{integerFrom(row[counterColumn]).value_or(0), integerFrom(row[tokenColumn]).value_or(0),
+                          row[counterHistoryColumn]};
+  lease.revision = floorOf(lease.exists() ? std::optional{known} : std::nullopt, row[presentHistoryColumn]).value();
+  if (!lease.exists()) return;
+  lease.inherited = row[historyColumn] != row[presentHistoryColumn];
+  lease.warning = warningOf(place, lease);
+  if (lease.record.has_error() || !*lease.record) return;
+  LeaseRecord& record = (*lease.record)->record;
+  record.version = RecordVersion{record.version.text(), lease.history};
+  record.inherited = lease.inherited;
+  lease.over = endOfTerm(place, lease);
+}
+
+Value millisOf(std::chrono::milliseconds duration) { return std::to_string(duration.count()); }
+
+void writeRecord(Row& row, const stored::StoredRecord& stored) {
+  const LeaseRecord& record = stored.record;
+  row[versionColumn] = record.version.text();
+  row[holderColumn] = record.holder;
+  row[tokenColumn] = toString(record.token);
+  row[leaseColumn] = millisOf(record.leaseDuration);
+  row[releasedColumn] = record.released ? "t" : "f";
+  row[resignColumn] = std::to_string(stored.stepDown.value());
+  row[livenessColumn] = postgresql_store::textOf(record.livenessFile);
+  row[attributesColumn] = attributesToJson(record.attributes);
+}
+
+/// The last lease and its history stay: an acquisition that came after them may be lost.
+void eraseRecord(Row& row) {
+  for (const LeaseColumn column : {versionColumn, holderColumn, tokenColumn, releasedColumn, livenessColumn}) {
+    row[column].reset();
+  }
+  row[resignColumn] = "0";
+  row[attributesColumn] = "{}";
+}
+
+void correct(Row& row, const stored::Correction& by) {
+  row[versionColumn] = by.version;
+  row[tokenColumn] = toString(by.token);
+  row[releasedColumn] = "t";
+  row[resignColumn] = "0";
+  row[livenessColumn].reset();
+}
+
+/// A row that says nothing yet.
+Row newRow(const LeaseKey& key, const Value& presentHistory) {
+  Row row(leaseColumnCount);
+  row[nameColumn] = key.name;
+  row[sortColumn] = key.sortKey;
+  row[resignColumn] = row[counterColumn] = row[counterLeaseColumn] = "0";
+  row[attributesColumn] = "{}";
+  row[layoutColumn] = std::to_string(presentLayout);
+  row[presentHistoryColumn] = presentHistory;
+  return row;
 }
 
 }  // namespace
 
-ReadOutcome StoredLease::told() const {
-  using Told = std::optional<LeaseRecord>;
-  if (record && record->has_error()) return record->error();
-  if (record) return Told{record->value()};
-  if (!exists) return Told{};
-  if (counter.has_error()) return counter.error();
-  if (openLease.count() == 0) return Told{};
-  LeaseRecord vanished = vanishedRecord(*counter, openLease);
-  vanished.version = RecordVersion{vanished.version.text(), presentHistory.value_or(std::string{})};
-  vanished.inherited = inherited;
-  return Told{std::move(vanished)};
-}
-
-StoreResult<StoredLease> leaseFrom(const Place& place, const Row& row) {
+StoreResult<RowState> leaseFrom(const Place& place, Row row) {
   if (row.size() != leaseColumnCount) {
     return StoreError{ErrorClass::misconfigured, place.store + ": the server answered with " +
                                                      std::to_string(row.size()) + " columns instead of " +
                                                      std::to_string(leaseColumnCount) +
                                                      "; is something between that is not PostgreSQL?"};
   }
-  StoredLease lease;
-  lease.presentHistory = row[presentHistoryColumn];
-  if (!row[nameColumn]) return lease;
-  lease.exists = true;
-  lease.key = {*row[nameColumn], row[sortColumn].value_or(std::string{})};
-  lease.tokens = {integerFrom(row[counterColumn]).value_or(0), integerFrom(row[tokenColumn]).value_or(0),
-                  row[counterHistoryColumn]};
-  lease.inherited = row[historyColumn] != row[presentHistoryColumn];
-  readCounter(place, row, lease);
-  if (!row[versionColumn]) return lease;
-  lease.record = recordFrom(place, lease.key, row);
-  if (lease.record->has_value()) (*lease.record)->inherited = lease.inherited;
+  RowState lease;
+  lease.row = std::move(row);
+  if (lease.exists()) {
+    Row& texts = lease.row;
+    lease.key = {*texts[nameColumn], texts[sortColumn].value_or(std::string{})};
+    const bool inherited = texts[historyColumn] != texts[presentHistoryColumn];
+    lease.counter = counterFrom(place, lease.key, texts, inherited);
+    if (texts[versionColumn]) lease.record = recordFrom(place, lease.key, texts);
+    if (lease.record.has_value() && *lease.record) {
+      texts[attributesColumn] = attributesToJson((*lease.record)->record.attributes);  // as they are written
+    }
+    texts[dataColumn].reset();
+  }
+  judgeByHistory(place, lease);
   return lease;
+}
+
+bool beginsTerm(const RowState& seen, const stored::Change& change) {
+  if (change.keepsRecord) return true;  // an operator's correction
+  const FencingToken before = *seen.record ? (*seen.record)->record.token : FencingToken{};
+  return change.record && change.record->record.token != before;
+}
+
+RowState stateAfter(const Place& place, const RowState& seen, const LeaseKey& key, const stored::Change& change) {
+  RowState next;
+  next.key = key;
+  next.row = seen.exists() ? seen.row : newRow(key, seen.row[presentHistoryColumn]);
+  if (change.counter) {
+    next.row[counterColumn] = toString(change.counter->token);
+    next.row[counterLeaseColumn] = millisOf(change.counter->openLease);
+  }
+  // Of a holder's own writes they stay: what it writes may have been sent long ago, and an acquisition between may be
+  // lost.
+  if (beginsTerm(seen, change))
+    next.row[historyColumn] = next.row[counterHistoryColumn] = seen.row[presentHistoryColumn];
+  if (change.record) writeRecord(next.row, *change.record);
+  if (change.erasesRecord()) eraseRecord(next.row);
+  if (change.correction) correct(next.row, *change.correction);
+  // What an operator corrects may not be understood.
+  if (!change.correction) static_cast<stored::StoredLease&>(next) = stored::after(seen, change);
+  judgeByHistory(place, next);
+  return next;
 }
 
 StoredTokens tokensFrom(const Row& row) {
@@ -207,12 +307,6 @@ StoredTokens tokensFrom(const Row& row) {
   tokens.announced = tokens.hasRecord() && !tokens.released && copy && tokenFrom(row[counterColumn]) == copy->next();
   tokens.lease = saturating::leaseOf(std::max(lease, integerFrom(row[counterLeaseColumn]).value_or(0)));
   return tokens;
-}
-
-std::optional<KnownTokens> tokensBefore(const Row& row) {
-  if (row.size() < takenColumnCount) return std::nullopt;
-  return KnownTokens{integerFrom(row[counterBeforeColumn]).value_or(0), integerFrom(row[tokenBeforeColumn]).value_or(0),
-                     row[counterHistoryBeforeColumn]};
 }
 
 std::optional<std::int64_t> integerFrom(const Value& value) noexcept {

@@ -12,7 +12,9 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "database.hpp"
-#include "token_rule.hpp"
+#include "lockcore/stored/decisions.hpp"
+#include "lockcore/stored/stored_lease.hpp"
+#include "statements.hpp"
 
 namespace tenure::postgresql_store {
 
@@ -25,32 +27,25 @@ struct Place {
   std::string table;  ///< `"public"."tenure_lease"`
 };
 
-/// What a row of LeaseColumn says. Nothing of it is stored where there is no row.
-struct StoredLease {
-  bool exists{false};
+/// What a row of LeaseColumn says, as it was read at one moment or written by this process.
+struct RowState : stored::StoredLease {
   LeaseKey key{};
-  /// Empty: there is no record.
-  std::optional<StoreResult<LeaseRecord>> record{};
-  /// The fencing counter; an error if it is not understood.
-  StoreResult<FencingToken> counter{FencingToken{}};
-  /// The lease of a term that may still run although there is no record; 0: there is none.
-  std::chrono::milliseconds openLease{0};
-  bool inherited{false};                        ///< what is stored belongs to an earlier history
-  KnownTokens tokens{};                         ///< as they are stored, even if malformed
-  std::optional<std::string> presentHistory{};  ///< of the server; empty: it does not tell
+  Row row{};  ///< the texts, without the data
 
-  /// What a read answers.
-  [[nodiscard]] ReadOutcome told() const;
+  [[nodiscard]] bool exists() const { return row[nameColumn].has_value(); }
 };
 
 /// The row may come from any server; a row of another shape is a `misconfigured` error.
-[[nodiscard]] StoreResult<StoredLease> leaseFrom(const Place& place, const Row& row);
+[[nodiscard]] StoreResult<RowState> leaseFrom(const Place& place, Row row);
+
+/// What `change` makes of what was seen; of an operator's correction the texts alone.
+[[nodiscard]] RowState stateAfter(const Place& place, const RowState& seen, const LeaseKey& key,
+                                  const stored::Change& change);
+/// Whether the change gives the lease another token, in the server's present history.
+[[nodiscard]] bool beginsTerm(const RowState& seen, const stored::Change& change);
 
 /// The same row for an operator, with the texts as they are.
 [[nodiscard]] StoredTokens tokensFrom(const Row& row);
-
-/// What updateLease says about the tokens before it; empty: there was no row, and insertLease has made it.
-[[nodiscard]] std::optional<KnownTokens> tokensBefore(const Row& row);
 
 /// A number in decimal; empty if it is none.
 [[nodiscard]] std::optional<std::int64_t> integerFrom(const Value& value) noexcept;

@@ -3,13 +3,10 @@
 //
 // Values and columns are texts as PostgreSQL writes them: numbers in decimal, booleans `t` and `f`. Lists are array
 // literals (arrayLiteral()), data that is written is byteaOf(). Times are written in milliseconds since 1970 or as
-// `infinity`, and read in seconds. What must be stored comes as a list of record versions; a record that vanished has
-// vanishedVersion(). Of the holder's own writes, `expected` has them all. Of acquisitions, `dated` has those that need
-// the server's present history, each as `SYSTEM/TIMELINE version`, and `bare` the others, which must not meet an
-// inherited record (its `history` is not the present one).
+// `infinity`, and read in seconds.
 //
-// "Well-formed" is what recordFrom() and counterFrom() accept (record_codec.hpp). No statement changes a row that is
-// not. A statement that meets other than the expected state changes nothing and returns no row.
+// What a write does was decided before it is sent (lockcore/stored/decisions.hpp). A statement carries it out if the
+// row is as it was seen; if not, it changes nothing and returns no row.
 #pragma once
 
 #include <array>
@@ -22,8 +19,8 @@
 
 namespace tenure::postgresql_store {
 
-/// The columns of a lease, as readLease, readLeases and listLeases return them. `name` is NULL if there is no row. A
-/// row whose `version` is NULL has no record; `lease_ms` and `history` are then those of the last one.
+/// The columns of a lease, as readLease, readLeases and listLeases return them. `name` is NULL if there is no
+/// row. A row whose `version` is NULL has no record; `lease_ms` and `history` are then those of the last one.
 enum LeaseColumn : std::size_t {
   nameColumn,
   sortColumn,
@@ -47,15 +44,8 @@ enum LeaseColumn : std::size_t {
   leaseColumnCount,
 };
 
-/// The columns that updateLease returns. insertLease returns the first one alone.
-enum TakenColumn : std::size_t {
-  takenTokenColumn,
-  tokenBeforeColumn,
-  counterBeforeColumn,
-  counterHistoryBeforeColumn,
-  takenHistoryColumn,  ///< the server's, now
-  takenColumnCount,
-};
+/// The columns that each statement returns which changes a row. updateTerms returns name and sort before them.
+enum WrittenColumn : std::size_t { writtenTokenColumn, writtenCounterColumn, writtenColumnCount };
 
 /// The columns that readLayout returns, in one row.
 enum LayoutColumn : std::size_t {
@@ -86,30 +76,21 @@ enum LayoutColumn : std::size_t {
 // readLeases     $1 names, $2 sorts -> a row of LeaseColumn for each row that is there
 // listLeases     $1 prefix, $2 name, $3 sort: from this key on, $4 how many at most
 //                -> rows of LeaseColumn, in key order, of the leases that have a record
-// updateLease    an acquisition where there is a row, against writers. $3 bare, $4 holder, $5 version, $6 lease in ms,
-//                $7 liveness or NULL, $8 data or NULL: keep what is there, $9 boolean: what is there stays if it is not
-//                empty, $10 attributes or NULL: keep, $11 acquired at, $12 renewed at, $13 dated, $14 token floor,
-//                $15 boolean: there must be no record and no term that may still run
-//                -> a row of TakenColumn, with a token that follows the rule of token_rule.hpp
-// insertLease    an acquisition where there is no row. $3 holder, $4 version, $5 lease in ms, $6 liveness or NULL,
-//                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor
-//                -> token
-// renewLease     unless a takeover was announced. $3 expected, $4 to $12 as of updateLease
-//                -> token, boolean: this term was asked to step down
-// renewLeases    all are lists. $1 names, $2 sorts, $3 expected, $4 holders, $5 versions, $6 leases, $7 liveness,
-//                $8 acquired at, $9 renewed at. A lease with several expected versions comes several times
-//                -> name, sort, token, boolean as above, for each lease that was renewed. A row that somebody has
-//                locked is left out, and so is one whose takeover was announced
-// releaseLease   as renewLease, also where a takeover was announced
-// removeRecord   against writers. $3 expected, $4 holder or NULL: any, $5 boolean: its term ends with this
-//                -> its token
-// announceTakeover  $3 bare, $4 dated, as of updateLease. The counter goes one above the token of a record that is not
-//                released, so the term is over: it is not renewed, and its writers are refused. It changes no key, so
-//                it passes writers that hold the term -> counter
-// askToStepDown  $3 token -> token
-// setTokens      against writers. $3 counter, $4 token, $5 version, $6 holder, $7 released, $8 lease in ms: texts of
-//                StoredTokens that must be stored; $9 token, $10 version -> counter
-// insertTokens   where there is no row. $3 token -> counter
+// updateTerm     new: $3 version, $4 holder, $5 token, $6 lease in ms, $7 released, $8 step-down request, $9 liveness,
+//                $10 attributes, $11 history, $12 counter, $13 its lease in ms, $14 its history, $15 data or NULL:
+//                keep, $16 acquired at or NULL: keep, $17 renewed at or NULL: keep; as seen: $18 version, $19 holder,
+//                $20 token, $21 lease, $22 released, $23 step-down request, $24 attributes, $25 history, $26 counter,
+//                $27 its lease, $28 its history, $29 layout
+//                -> a row of WrittenColumn
+// updateTerms    all are lists. $1 names, $2 sorts; new: $3 versions, $4 leases, $5 leases of the counters, $6
+// liveness,
+//                $7 acquired at, $8 renewed at; as seen: $9 versions, $10 holders, $11 tokens, $12 leases, $13
+//                step-down requests, $14 counters, $15 their leases, $16 attributes
+//                -> name, sort and a row of WrittenColumn, for each lease that was renewed. A row that somebody has
+//                locked is left out
+// endTerm        as updateTerm, against writers
+// beginTerm      as updateTerm, against writers; $30 the server's history as it was seen
+// insertRow      as updateTerm to $17, where there is no row; $18 the server's history as it was seen
 // notify         $1 channel, $2 payloads -> nothing of use. Its COMMIT does not wait for the disk
 // readLayout     no values -> one row of LayoutColumn
 // createTable    no values -> no rows

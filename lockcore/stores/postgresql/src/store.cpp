@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <utility>
 
-#include <tenure/lockcore/store_checks.hpp>
-
-#include "calls.hpp"
+#include "link/link.hpp"
+#include "lockcore/port/key_place.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/stored/register_store.hpp"
 #include "renewal_batch.hpp"
+#include "statements.hpp"
+#include "table_check.hpp"
 #include "term_files.hpp"
 
 namespace tenure::postgresql_store {
@@ -16,91 +18,101 @@ namespace {
 /// PostgreSQL ends a value at 1 GB, and data travels as two digits a byte.
 constexpr std::size_t mostData = std::size_t{256} << 20U;
 
-/// A thin shell: calls become jobs. A call under way lives in its handlers, so it is answered even when the store is
-/// gone.
-class PostgresqlStore final : public LeaseStore {
+/// The row of a read; empty: it was not answered.
+std::optional<StoreResult<RowState>> leaseIn(const StoreCore& core, const JobReply& reply) {
+  if (reply.rows.empty() || reply.rows.front().empty()) return std::nullopt;
+  return leaseFrom(core.place(), reply.rows.front().front());
+}
+
+ListedLease listed(RowState lease) {
+  std::string warning = lease.record.has_value() ? disagreementIn(tokensFrom(lease.row)) : std::string{};
+  if (lease.record.has_error()) return {std::move(lease.key), lease.record.error(), std::move(warning)};
+  return {std::move(lease.key), std::move((*lease.record)->record), std::move(warning)};
+}
+
+/// All rows of the answer. A row that is not understood is reported beside the good ones.
+StoreResult<stored::ScannedPage> pageFrom(const StoreCore& core, const JobReply& reply) {
+  if (auto fault = faultOfRead(core.call("listing leases"), reply)) return std::move(*fault);
+  stored::ScannedPage scanned;
+  if (reply.rows.empty()) return scanned;
+  std::vector<ListedLease>& leases = scanned.page.leases;
+  for (const Row& row : reply.rows.front()) {
+    auto lease = leaseFrom(core.place(), row);
+    if (lease.has_error()) return lease.error();
+    if (lease->row[versionColumn]) leases.push_back(listed(std::move(*lease)));
+  }
+  if (leases.size() <= leasesOfAPage) return scanned;
+  scanned.page.next = placeOf(leases.back().key);
+  leases.pop_back();
+  return scanned;
+}
+
+/// A row for each lease. A swap is a transaction of one statement.
+class PostgresqlRegister final : public stored::Register {
  public:
-  PostgresqlStore(const PostgresqlStoreOptions& options, StoreParts parts)
-      : database_{std::move(parts.database)},
-        watch_{std::move(parts.watch)},
-        core_{std::make_shared<StoreCore>(database_, database_->describe(), options.schema, options.table, parts.logger,
-                                          std::move(parts.scheduler))},
-        renewals_{std::make_shared<RenewalBatcher>(core_)} {
-    if (!options.livenessDirectory.empty()) {
-      files_ = std::make_shared<TermFiles>(core_->where(), options.livenessDirectory, std::move(parts.logger));
-    }
+  PostgresqlRegister(CorePtr core, std::shared_ptr<RenewalBatcher> renewals, StoreParts& parts)
+      : core_{std::move(core)}, renewals_{std::move(renewals)}, watch_{std::move(parts.watch)} {}
+
+  /// Candidates of this machine learn from its liveness file in `directory` that a holder is dead.
+  void keepFilesIn(const std::string& directory, Logger logger) {
+    files_ = std::make_shared<TermFiles>(core_->where(), directory, std::move(logger));
   }
 
-  ~PostgresqlStore() override {
-    if (mark_.isHere()) core_->notifier().sendRest();  // a forked child has no thread for it
-  }
-  PostgresqlStore(const PostgresqlStore&) = delete;
-  PostgresqlStore& operator=(const PostgresqlStore&) = delete;
+  [[nodiscard]] const std::string& where() const noexcept override { return core_->where(); }
 
-  [[nodiscard]] std::string describe() const override { return core_->where(); }
-
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    postgresql_store::ensureSchema(core_, core_->deadline(options.timeout), std::move(handler));
+  void prepare(const CallDeadline& deadline, StatusHandler handler) override {
+    ensureTable(core_, deadline, std::move(handler));
   }
 
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    if (auto refused = refusalOf(key)) return core_->post(std::move(handler), ReadOutcome{*std::move(refused)});
-    readLease(core_, key, core_->deadline(options.timeout), std::move(handler));
+  void load(const stored::RegisterCall& call, stored::LoadHandler handler) override {
+    StoreCore::run(core_, Jobs::read(call.key), call.deadline,
+                   [core = core_, what = call.text(), handler = std::move(handler)](const JobReply& reply) {
+                     const Call reading = core->call(what);
+                     if (auto fault = faultOfRead(reading, reply)) return handler(std::move(*fault));
+                     auto found = leaseIn(*core, reply);
+                     if (!found) return handler(errorOf(reading, JobReply::Cause::transient, "the answer has no row"));
+                     if (found->has_error()) return handler(found->error());
+                     handler(stored::LoadedLease{std::make_shared<const RowState>(std::move(**found))});
+                   });
   }
 
-  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
-                                             const std::map<std::string, std::string>& attributes) const override {
-    OptionFaults faults = LeaseStore::faultsOfPayload(key, data, attributes);
-    if (data.size() > mostData) faults.push_back({"data", "PostgreSQL takes at most 256 MiB here"});
-    return faults;
-  }
-
-  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    if (auto refused = refusalOf(request)) return refuse(std::move(handler), *std::move(refused));
-    if (files_) {
-      auto noting = TermFiles::during(files_, request, handler);
-      if (noting.has_error()) return refuse(std::move(handler), noting.error());
-      handler = std::move(*noting);
-    }
-    const Deadline deadline = core_->deadline(options.timeout);
+  void swap(const stored::RegisterCall& call, const stored::LoadedLease& seen, stored::Change change,
+            stored::SwapHandler handler) override {
+    auto one = swapOf(*core_, call, std::static_pointer_cast<const RowState>(seen), change, std::move(handler));
     // In a forked child, nobody would send what waits for others.
-    if (Jobs::mayJoin(request) && mark_.isHere())
-      return renewals_->add(std::move(request), deadline, std::move(handler));
-    writeLease(core_, std::move(request), deadline, std::move(handler));
+    const bool joins = call.own && mark_.isHere() && Jobs::mayJoin(one->change);
+    if (joins) return renewals_->add(std::move(one));
+    perform(core_, one);
   }
 
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    if (auto refused = refusalOfPrefix(prefix)) return core_->post(std::move(handler), ListOutcome{*refused});
-    listLeases(core_, prefix, core_->deadline(options.timeout), std::move(handler));
+  /// One row more than a page has, where the next one begins. One statement for all would keep a connection, and a
+  /// snapshot of the table, for as long as the table is big.
+  void scan(const std::string& prefix, const std::string& from, const CallDeadline& deadline,
+            stored::ScanHandler handler) override {
+    const auto first = from.empty() ? LeaseKey{prefix, ""} : keyAt(from);
+    if (!first) {
+      return core_->post(std::move(handler), StoreResult<stored::ScannedPage>{StoreError{
+                                                 ErrorClass::misconfigured,
+                                                 core_->where() + ": \"" + from +
+                                                     "\" is not a place in a listing; give the `next` of a page"}});
+    }
+    StoreCore::run(
+        core_, Jobs::list(prefix, *first, leasesOfAPage + 1), deadline,
+        [core = core_, handler = std::move(handler)](const JobReply& reply) { handler(pageFrom(*core, reply)); });
   }
 
-  void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
-    if (auto refused = refusalOfPrefix(prefix)) return core_->post(std::move(handler), PageOutcome{*refused});
-    postgresql_store::listPage(core_, prefix, from, core_->deadline(options.timeout), std::move(handler));
+  [[nodiscard]] StoreResult<StoredTokens> tokensOf(const LeaseKey& /*key*/,
+                                                   const stored::StoredLease& lease) const override {
+    return tokensFrom(static_cast<const RowState&>(lease).row);
   }
 
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
-    // No term has a greater one, and the server could not compare with it.
-    const FencingToken asked = token > maxFencingToken ? FencingToken{} : token;
-    askToStepDown(core_, key, asked, core_->deadline(options.timeout), std::move(handler));
+  [[nodiscard]] OptionFaults faultsOfPayload(const std::string& data,
+                                             const std::map<std::string, std::string>& /*attributes*/) const override {
+    if (data.size() <= mostData) return {};
+    return {{"data", "PostgreSQL takes at most 256 MiB here"}};
   }
 
-  void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
-    if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
-    removeLease(core_, key, version, core_->deadline(options.timeout), std::move(handler));
-  }
-
-  void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
-    if (auto refused = refusalOf(key)) return core_->post(std::move(handler), StoreResult<StoredTokens>{*refused});
-    postgresql_store::readTokens(core_, key, core_->deadline(options.timeout), std::move(handler));
-  }
-
-  void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
-                 WriteHandler handler) override {
-    if (auto refused = refusalOfRecovery(key, token)) return refuse(std::move(handler), *std::move(refused));
-    postgresql_store::setTokens(core_, key, expected, token, core_->deadline(options.timeout), std::move(handler));
-  }
+  [[nodiscard]] bool keepsReads() const noexcept override { return true; }
 
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return watch_ ? watch_(payloadOf(key), std::move(hint)) : nullptr;
@@ -111,28 +123,68 @@ class PostgresqlStore final : public LeaseStore {
     return {files_, &files_->deathNotice()};
   }
 
+  [[nodiscard]] StoreStatus beforeWrite(const WriteRequest& request, WriteHandler& handler) override {
+    if (!files_) return {};
+    auto during = TermFiles::during(files_, request, handler);
+    if (during.has_error()) return during.error();
+    handler = std::move(*during);
+    return {};
+  }
+
  private:
-  void refuse(WriteHandler handler, StoreError error) const {
-    core_->post(std::move(handler), WriteOutcome{Rejected{std::move(error)}});
-  }
-
-  [[nodiscard]] std::optional<StoreError> refusalOfPrefix(const std::string& prefix) const {
-    if (isUtf8(prefix) && prefix.find('\0') == std::string::npos) return std::nullopt;
-    return StoreError{ErrorClass::misconfigured, core_->where() + ": the prefix is not UTF-8 text without NUL"};
-  }
-
   const ProcessMark mark_{};
-  const std::shared_ptr<Database> database_;
-  const std::function<std::shared_ptr<void>(std::string, std::function<void()>)> watch_;
   const CorePtr core_;
   const std::shared_ptr<RenewalBatcher> renewals_;
+  const std::function<std::shared_ptr<void>(std::string, std::function<void()>)> watch_;
   std::shared_ptr<TermFiles> files_{};
 };
+
+/// The database for as long as there is a store. At its end, what waits for other renewals is answered, and what waits
+/// for other notifications is sent; a forked child has no thread for it.
+std::shared_ptr<void> untilTheEnd(std::shared_ptr<Database> database, CorePtr core,
+                                  std::shared_ptr<RenewalBatcher> renewals) {
+  Database* const any = database.get();
+  return {any, [database = std::move(database), core = std::move(core), renewals = std::move(renewals),
+                mark = ProcessMark{}](void*) mutable {
+            if (mark.isHere()) {
+              core->notifier().sendRest();
+              renewals->close();
+            }
+            database.reset();
+          }};
+}
 
 }  // namespace
 
 std::shared_ptr<LeaseStore> makeStore(const PostgresqlStoreOptions& options, StoreParts parts) {
-  return std::make_shared<PostgresqlStore>(options, std::move(parts));
+  const auto core = std::make_shared<StoreCore>(parts.database, parts.database->describe(), options.schema,
+                                                options.table, parts.logger, parts.scheduler);
+  const auto renewals = std::make_shared<RenewalBatcher>(core);
+  auto leases = std::make_shared<PostgresqlRegister>(core, renewals, parts);
+  if (!options.livenessDirectory.empty()) leases->keepFilesIn(options.livenessDirectory, parts.logger);
+  return stored::makeRegisterStore({.leases = std::move(leases),
+                                    .scheduler = std::move(parts.scheduler),
+                                    .connection = untilTheEnd(std::move(parts.database), core, renewals)});
 }
 
 }  // namespace tenure::postgresql_store
+
+std::shared_ptr<tenure::LeaseStore> tenure::makePostgresqlStore(const PostgresqlStoreOptions& options, Logger logger) {
+  using namespace postgresql_store;
+  const auto statements = std::make_shared<const Statements>(options.schema, options.table);
+  const std::shared_ptr<Link> link =
+      makeLink({.store = options,
+                .text = [statements](StatementId id, bool history) -> const std::string& {
+                  return statements->sql(id, history);
+                },
+                .channel = channelOf(options.schema, options.table),
+                .logger = logger});
+  const std::weak_ptr<Link> weak = link;
+  return makeStore(options, {.database = link,
+                             .watch = [weak](std::string payload, std::function<void()> hint) -> std::shared_ptr<void> {
+                               const auto alive = weak.lock();
+                               return alive ? alive->watch(std::move(payload), std::move(hint)) : nullptr;
+                             },
+                             .logger = std::move(logger),
+                             .scheduler = sharedScheduler()});
+}

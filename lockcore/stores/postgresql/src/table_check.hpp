@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "outcomes/errors.hpp"
+#include "store_core.hpp"
 
 namespace tenure::postgresql_store {
 
@@ -15,5 +15,8 @@ struct TableState {
 };
 
 [[nodiscard]] TableState tableStateFrom(const Call& call, const Row& row);
+
+/// Creates the table if it is missing, and checks it if it exists.
+void ensureTable(const CorePtr& core, const Deadline& deadline, StatusHandler handler);
 
 }  // namespace tenure::postgresql_store

@@ -17,8 +17,8 @@ namespace {
 /// The working directory may change later (daemons change it); the path is meant relative to the present one.
 std::string absolute(const std::string& path) {
   std::error_code fault;
-  const std::filesystem::path full = detail::workingDirectory(fault) / path;
-  return fault ? path : full.string();
+  const std::filesystem::path whole = detail::workingDirectory(fault) / path;
+  return fault ? path : whole.string();
 }
 
 /// The directory may be missing; then its parent is looked at, where it will be made.

@@ -36,16 +36,14 @@ std::int64_t timelineOf(const std::optional<std::string>& history) noexcept {
   return std::max<std::int64_t>(timeline, 1);
 }
 
-TokenPlan planToken(const std::optional<KnownTokens>& known, FencingToken floor,
-                    const std::optional<std::string>& presentHistory) {
+FencingToken floorOf(const std::optional<KnownTokens>& known, const std::optional<std::string>& presentHistory) {
   const std::int64_t block = blockOf(timelineOf(presentHistory));
-  const auto asked = static_cast<std::int64_t>(std::min(floor, maxFencingToken).value());
-  if (!known) return {tokenFrom(std::max(asked, block) + 1), tokenFrom(block + 1)};
+  if (!known) return tokenFrom(block);
   const bool countsOn = known->history == presentHistory;
+  if (countsOn) return {};
   const std::int64_t seen = std::clamp<std::int64_t>(std::max(known->counter, known->copy), 0, greatest);
   const std::int64_t next = ((seen >> blockBits) + blocksSince(known->history, presentHistory)) << blockBits;
-  const std::int64_t least = countsOn ? seen + 1 : std::max(next, block);
-  return {tokenFrom(std::max(least, asked + 1)), tokenFrom(least)};
+  return tokenFrom(std::max(next, block) - 1);
 }
 
 }  // namespace tenure::postgresql_store

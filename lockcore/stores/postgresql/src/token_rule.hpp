@@ -1,11 +1,10 @@
-// Which token an acquisition gets. The server computes it within the write (statement_texts.cpp); here is the same rule
-// for what is said about it, and a test compares the two.
+// What a server's history says about the next token (invariant I7). The rule of all stores adds the rest: it lies above
+// counter, record and the caller's floor (lockcore/stored/token_rule.hpp).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <tenure/lockcore/fencing_token.hpp>
 
@@ -18,17 +17,13 @@ struct KnownTokens {
   std::optional<std::string> history{};  ///< in which the counter was last advanced
 };
 
-struct TokenPlan {
-  FencingToken token;  ///< may be above maxFencingToken; then nothing is written
-  FencingToken least;  ///< what it would be without a floor
-};
-
-/// A standby that is promoted may lack the last acquisitions, so its tokens must rise above any that the former primary
-/// gave out. Each history (`SYSTEM/TIMELINE`) therefore begins a block of 2^40 tokens. It lies as many blocks further
-/// as timelines have passed, because those between may have given out tokens that were lost, and is at least that of
-/// its timeline. Within a history tokens count on. `known` is empty where there is no row.
-[[nodiscard]] TokenPlan planToken(const std::optional<KnownTokens>& known, FencingToken floor,
-                                  const std::optional<std::string>& presentHistory);
+/// What the next token has to be above: a standby that is promoted may lack the last acquisitions, so its tokens must
+/// rise above any that the former primary gave out. Each history (`SYSTEM/TIMELINE`) therefore begins a block of 2^40
+/// tokens. It lies as many blocks further as timelines have passed, because those between may have given out tokens
+/// that were lost, and is at least that of its timeline. Within a history this is none, since tokens count on. `known`
+/// is empty where there is no row.
+[[nodiscard]] FencingToken floorOf(const std::optional<KnownTokens>& known,
+                                   const std::optional<std::string>& presentHistory);
 
 /// The timeline in the name of a history; 1 if there is none.
 [[nodiscard]] std::int64_t timelineOf(const std::optional<std::string>& history) noexcept;

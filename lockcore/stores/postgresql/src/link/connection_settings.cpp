@@ -10,7 +10,6 @@
 #include "lockcore/net/ip_address.hpp"
 #include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/regular_file.hpp"
-#include "passfile.hpp"
 
 namespace tenure::postgresql_store {
 namespace {

@@ -57,4 +57,13 @@ struct Destination {
 /// `db1:5432, db2:5432`.
 [[nodiscard]] std::string toString(const std::vector<Host>& hosts);
 
+/// Whether libpq would read the file with the password (passfile.cpp).
+struct PassfileState {
+  std::string fault{};    ///< why no password comes from it; empty: nothing is known to be wrong
+  bool wouldWarn{false};  ///< libpq would say so on the standard error, with each connection
+};
+
+/// `found`: what libpq makes of options and environment.
+[[nodiscard]] PassfileState passfileState(const Settings& found);
+
 }  // namespace tenure::postgresql_store

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 
 #include <tenure/lockcore/asio.hpp>
@@ -22,6 +23,7 @@ namespace tenure::postgresql_store {
 namespace {
 
 namespace asio = boost::asio;
+using Descriptor = asio::posix::basic_stream_descriptor<asio::io_context::executor_type>;
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds longestTimeout = std::chrono::hours{24};  // keeps sums of times in range
@@ -41,6 +43,38 @@ std::string nameOf(PostgresqlCommit commit) {
   return "on";
 }
 
+class AsioWait final : public SocketWait {
+ public:
+  explicit AsioWait(asio::io_context& loop) : descriptor_{loop} {}
+  ~AsioWait() override { release(); }
+  AsioWait(const AsioWait&) = delete;
+  AsioWait& operator=(const AsioWait&) = delete;
+
+  void take(int fd) override {
+    release();
+    descriptor_.assign(fd);
+  }
+
+  void release() noexcept override {
+    generation_ = std::make_shared<int>();
+    if (descriptor_.is_open()) descriptor_.release();
+  }
+
+  void untilReadable(Ready ready) override { wait(Descriptor::wait_read, std::move(ready)); }
+  void untilWritable(Ready ready) override { wait(Descriptor::wait_write, std::move(ready)); }
+
+ private:
+  void wait(Descriptor::wait_type kind, Ready ready) {
+    // A fault of the wait shows itself again when libpq uses the socket, so `ready` is called for that as well.
+    descriptor_.async_wait(kind, [weak = std::weak_ptr{generation_}, ready = std::move(ready)](const auto&) {
+      if (!weak.expired()) ready();
+    });
+  }
+
+  Descriptor descriptor_;
+  std::shared_ptr<int> generation_{std::make_shared<int>()};
+};
+
 /// The data of the thread. The thread shares its ownership, so that a link may be destroyed by its own handler.
 class Core : public std::enable_shared_from_this<Core> {
  public:
@@ -54,7 +88,7 @@ class Core : public std::enable_shared_from_this<Core> {
                                                asio::post(core->loop_, std::move(task));
                                            }});
     around_ = std::make_unique<Surroundings>(
-        Surroundings{*scheduler_, alarms_, *book_, logger_, [this] { return makeSocketWait(loop_); }});
+        Surroundings{*scheduler_, alarms_, *book_, logger_, [this] { return std::make_unique<AsioWait>(loop_); }});
     pool_ = std::make_unique<Pool>(*around_, Pool::Options{jobSettings(options.store), options.store.passwordFile,
                                                            options.text, nameOf(options.store.commit)});
     listener_ = std::make_unique<Listener>(

@@ -1,5 +1,3 @@
-#include "passfile.hpp"
-
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "connection_settings.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "options_check.hpp"
 

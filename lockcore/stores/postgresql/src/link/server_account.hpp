@@ -1,4 +1,4 @@
-// What a server says of itself, for an operator's command that asks once.
+// What libpq and a server say of themselves, for an operator's command that asks once.
 #pragma once
 
 #include <chrono>
@@ -17,5 +17,8 @@ struct ServerAccount {
 };
 /// Blocking: a connection of its own to the first host that takes it, within a few seconds for each.
 [[nodiscard]] TENURE_API ServerAccount askServerItself(const PostgresqlStoreOptions& options);
+
+/// Which libpq this process has loaded, such as `15.14`.
+[[nodiscard]] TENURE_API std::string libraryVersion();
 
 }  // namespace tenure::postgresql_store

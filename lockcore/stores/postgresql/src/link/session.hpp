@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "job_account.hpp"
-#include "order.hpp"
 #include "surroundings.hpp"
 
 namespace tenure::postgresql_store {

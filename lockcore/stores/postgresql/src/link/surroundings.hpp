@@ -11,9 +11,26 @@
 
 #include "lockcore/net/address_book.hpp"
 #include "lockcore/net/alarm_queue.hpp"
-#include "socket_wait.hpp"
+#include "lockcore/stores/postgresql/src/database.hpp"
 
 namespace tenure::postgresql_store {
+
+/// Waits for a socket that belongs to libpq. link.cpp alone knows Asio.
+class SocketWait {
+ public:
+  using Ready = std::function<void()>;
+
+  virtual ~SocketWait() = default;
+
+  /// From now on the waits are for this socket. libpq may use another one after each step of connecting.
+  virtual void take(int fd) = 0;
+  /// Must come before libpq closes the socket. Waits that are under way end without a call.
+  virtual void release() noexcept = 0;
+
+  /// Calls `ready` once, on the loop, never inside this call. One wait of each kind at a time.
+  virtual void untilReadable(Ready ready) = 0;
+  virtual void untilWritable(Ready ready) = 0;
+};
 
 struct Surroundings {
   Scheduler& scheduler;
@@ -40,5 +57,37 @@ class Bell final : private net::Alarm {
   net::AlarmQueue& alarms_;
   const std::function<void()> ring_;
 };
+
+struct Order;
+
+/// Told when an order is out of time.
+class OrderKeeper {
+ public:
+  virtual void outOfTime(Order& order) = 0;
+
+ protected:
+  ~OrderKeeper() = default;
+};
+
+/// A job on its way through the link.
+struct Order final : net::Alarm {
+  Order(Job given, JobHandler forAnswer, std::chrono::nanoseconds limit, std::chrono::nanoseconds dueAt)
+      : job{std::move(given)}, handler{std::move(forAnswer)}, timeout{limit}, due{dueAt} {}
+
+  void onAlarm() override { keeper->outOfTime(*this); }
+
+  Job job;
+  JobHandler handler;
+  std::chrono::nanoseconds timeout;
+  std::chrono::nanoseconds due;
+  OrderKeeper* keeper{nullptr};
+};
+
+/// The order's end. The handler may destroy the link.
+inline void answer(std::unique_ptr<Order> order, JobReply reply) {
+  const JobHandler handler = std::move(order->handler);
+  order.reset();
+  handler(std::move(reply));
+}
 
 }  // namespace tenure::postgresql_store

@@ -2,16 +2,12 @@
 // a message.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "errors.hpp"
 #include "lockcore/stores/postgresql/src/database.hpp"
-#include "lockcore/stores/postgresql/src/record_codec.hpp"
 
 namespace tenure::postgresql_store {
 
@@ -40,31 +36,5 @@ struct Verdict {
 
 /// Of a write that locks the row first: whether somebody had locked it.
 [[nodiscard]] bool wasKeptOut(const JobReply& reply) noexcept;
-
-/// What a write expects of the stored state.
-struct Expectation {
-  /// Whether the state is as expected; empty: there is no record.
-  std::function<bool(const std::optional<LeaseRecord>&)> holds;
-  /// The write needs the counter, so it is refused where that is not understood.
-  bool needsCounter{false};
-  /// The version that the write gives the record. If it is there although the write was refused, an earlier copy of the
-  /// write has put it there.
-  RecordVersion ownVersion{};
-  /// Why a write that met what it expects was refused all the same; empty: no reason is known.
-  std::function<std::optional<StoreError>(const Call&, const StoredLease&)> refusal{};
-};
-[[nodiscard]] Expectation expectationOf(const WriteRequest& request);
-[[nodiscard]] Expectation expectationOf(const RecordVersion& version);  ///< of a removal
-[[nodiscard]] Expectation expectationOf(FencingToken token);            ///< of a wish that the holder step down
-
-/// The outcome of a write that met a row that it does not change, by the row that was read then. `row` is empty if that
-/// was not answered.
-[[nodiscard]] WriteOutcome outcomeOfRefused(const Call& call, const Expectation& expectation,
-                                            const std::optional<StoredLease>& row);
-
-/// What an operator must know about the token of an acquisition; empty: nothing. `before` is empty if there was no row.
-[[nodiscard]] std::string warningOf(const Call& call, const WriteRequest& request,
-                                    const std::optional<KnownTokens>& before,
-                                    const std::optional<std::string>& presentHistory, FencingToken token);
 
 }  // namespace tenure::postgresql_store
