@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using Purpose = WriteRequest::Purpose;
 
 RecordVersion vanishedVersionOf(const StoredLease& stored) {
-  return {vanishedVersion(stored.counter->token, stored.counter->openLease).text(), stored.history};
+  return RecordVersion{vanishedVersion(stored.counter->token, stored.counter->openLease).text(), stored.history};
 }
 
 /// Of what StoredLease::told() answers, without a copy of it: a heartbeat asks. A holder knows what it wrote in any

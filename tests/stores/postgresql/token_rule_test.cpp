@@ -2,10 +2,11 @@
 #include "lockcore/stores/postgresql/src/token_rule.hpp"
 
 #include <cstdint>
+#include <variant>
 
 #include <gtest/gtest.h>
 
-#include "lockcore/stored/token_rule.hpp"
+#include "lockcore/stored/decisions.hpp"
 #include "stores/postgresql/row_support.hpp"
 
 namespace tenure::postgresql_store {
@@ -27,13 +28,15 @@ FencingToken planned(const std::optional<KnownTokens>& tokens, FencingToken floo
     row[counterHistoryColumn] = tokens->history;
   }
   row[presentHistoryColumn] = present;
+  const auto state = stateOf(std::move(row));
   WriteRequest request;
   request.key = LeaseKey{"billing", "eu"};
+  request.purpose = WriteRequest::Purpose::acquire;
   request.tokenFloor = floor;
-  const auto state = stateOf(std::move(row));
-  if (state->record.has_error() || state->counter.has_error()) return {};
-  const auto plan = stored::planToken("postgresql", request, *state);
-  return plan ? plan->token : FencingToken{};
+  if (const ReadOutcome told = state->told(); told && *told) request.expected.push_back((*told)->version);
+  const stored::Decision decision = stored::decideWrite("postgresql", request, *state);
+  const auto* change = std::get_if<stored::Change>(&decision);
+  return change == nullptr ? FencingToken{} : change->applied.token;
 }
 
 TEST(TokenRule, countsOnWithinAHistory) {

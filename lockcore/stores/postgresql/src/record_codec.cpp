@@ -288,7 +288,11 @@ RowState stateAfter(const Place& place, const RowState& seen, const LeaseKey& ke
   if (change.erasesRecord()) eraseRecord(next.row);
   if (change.correction) correct(next.row, *change.correction);
   // What an operator corrects may not be understood.
-  if (!change.correction) static_cast<stored::StoredLease&>(next) = stored::after(seen, change);
+  if (!change.correction) {
+    stored::StoredLease& lease = next;
+    lease = seen;
+    stored::apply(stored::Change{change}, lease);
+  }
   judgeByHistory(place, next);
   return next;
 }

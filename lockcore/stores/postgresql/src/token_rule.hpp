@@ -1,5 +1,5 @@
 // What a server's history says about the next token (invariant I7). The rule of all stores adds the rest: it lies above
-// counter, record and the caller's floor (lockcore/stored/token_rule.hpp).
+// counter, record and the caller's floor (lockcore/stored/decisions.hpp).
 #pragma once
 
 #include <cstdint>
