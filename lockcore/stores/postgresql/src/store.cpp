@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "link/link.hpp"
 #include "lockcore/port/key_place.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/stored/register_store.hpp"
@@ -168,23 +167,3 @@ std::shared_ptr<LeaseStore> makeStore(const PostgresqlStoreOptions& options, Sto
 }
 
 }  // namespace tenure::postgresql_store
-
-std::shared_ptr<tenure::LeaseStore> tenure::makePostgresqlStore(const PostgresqlStoreOptions& options, Logger logger) {
-  using namespace postgresql_store;
-  const auto statements = std::make_shared<const Statements>(options.schema, options.table);
-  const std::shared_ptr<Link> link =
-      makeLink({.store = options,
-                .text = [statements](StatementId id, bool history) -> const std::string& {
-                  return statements->sql(id, history);
-                },
-                .channel = channelOf(options.schema, options.table),
-                .logger = logger});
-  const std::weak_ptr<Link> weak = link;
-  return makeStore(options, {.database = link,
-                             .watch = [weak](std::string payload, std::function<void()> hint) -> std::shared_ptr<void> {
-                               const auto alive = weak.lock();
-                               return alive ? alive->watch(std::move(payload), std::move(hint)) : nullptr;
-                             },
-                             .logger = std::move(logger),
-                             .scheduler = sharedScheduler()});
-}
