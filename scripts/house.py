@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of the product's sources that may only fall: scripts/house.txt has the bounds, and lint.py compares.
+"""Figures of the product's sources and pages that may only fall: scripts/house.txt has the bounds, and lint.py compares.
 
 Lines are those that are neither blank nor comment. `--lower` writes today's figures where they have fallen.
 """
@@ -8,6 +8,8 @@ import argparse
 import pathlib
 import re
 import sys
+
+import prose
 
 FOLDERS = ("adapters", "cli", "config", "election", "lockcore")
 NOT_CORE = ("lockcore/stores/", "lockcore/net/", "lockcore/aws/")
@@ -60,6 +62,7 @@ def measure(texts):
         figures[f"word.{word}"] = sum(len(re.findall(rf"{word}(?![a-z])", t)) for t in product.values())
     for word in WORDS:
         figures[f"word.{word}"] = sum(uses(word, t) for t in product.values())
+    figures["prose.markers"] = prose.total(texts)
     return figures
 
 
@@ -93,8 +96,8 @@ def main():
     parser.add_argument("--lower", action="store_true", help="write the figures that have fallen to scripts/house.txt")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
-    texts = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for folder in FOLDERS
-             for p in (root / folder).rglob("*.[ch]pp")}
+    texts = prose.tree_of(root) | {str(p.relative_to(root)): p.read_text(encoding="utf-8") for folder in FOLDERS
+                                   for p in (root / folder).rglob("*.[ch]pp")}
     file = root / "scripts" / "house.txt"
     text = file.read_text(encoding="utf-8")
     faults, slack = compare(read_bounds(text), measure(texts))

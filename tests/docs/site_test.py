@@ -56,6 +56,13 @@ class Navigation(unittest.TestCase):
         self.assertEqual([], [str(page) for page in sorted((ROOT / "docs").rglob("*.md")) if page not in shown])
 
 
+class Runbook(unittest.TestCase):
+    def test_each_alert_has_its_section(self):
+        alerts = re.findall(r"- alert: (\w+)", (ROOT / "config/prometheus/tenure.rules.yml").read_text(encoding="utf-8"))
+        headings = re.findall(r"^### (Tenure\w+)$", (ROOT / "docs/runbook.md").read_text(encoding="utf-8"), re.MULTILINE)
+        self.assertEqual(alerts, headings)
+
+
 class Lists(unittest.TestCase):
     def test_lists_that_github_takes_become_lists(self):
         for given, wanted in (

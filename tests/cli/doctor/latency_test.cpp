@@ -1,6 +1,12 @@
 // Which lease bears which latency.
 #include "cli/doctor/latency.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "lockcore/lease/renewal_time.hpp"
@@ -51,6 +57,55 @@ TEST(Latency, TheShortestLeaseBearsItAndAShorterOneDoesNot) {
   }
   EXPECT_EQ(shortestLease(40us), minLeaseDuration);
   EXPECT_FALSE(shortestLease(24h));
+}
+
+/// How long an outage that begins when a renewal is due may last, if calls hang, whatever the pauses between them are:
+/// each is between half and the whole of what it may be.
+nanoseconds survived(const LeaseTiming& lease) {
+  nanoseconds least = nanoseconds::max();
+  for (const int quarters : {2, 3, 4}) {
+    nanoseconds at = lease.heartbeat(), last = at;
+    for (int failures = 0; lease.leadsFor() - at > 4ms; failures = std::min(failures + 1, 4)) {
+      last = at;
+      at += renewalTimeout(lease.heartbeat(), lease.leadsFor() - at);
+      const nanoseconds longest =
+          std::min<nanoseconds>(lease.heartbeat() / 16 * (1 << failures), (lease.leadsFor() - at) / 4);
+      at += std::max(longest * quarters / 4, leastRetryWait(lease.heartbeat()));
+    }
+    least = std::min(least, last - lease.heartbeat());
+  }
+  return least;
+}
+
+TEST(Latency, TheTableOfLeasesOnThePageIsWhatTheRulesGive) {
+  // | lease | replaced after | slowest call | store outage survived | writes a day | cost |
+  const std::regex row{
+      R"(\| \**(\d+) s\** \| ([\d.]+) to (\d+) s \| ([\d.]+) s \| ([\d.]+) s \| ([\d,]+) \| ([\d.]+) \$ \+ ([\d.]+) \$ \|)"};
+  std::ifstream page{std::filesystem::path{TENURE_SOURCE_DIR} / "docs/sizing.md"};
+  int rows = 0;
+  std::smatch cell;
+  for (std::string line; std::getline(page, line);) {
+    if (!std::regex_match(line, cell, row)) continue;
+    ++rows;
+    const LeaseTiming lease = timing(std::chrono::seconds{std::stoi(cell[1])});
+    const auto seconds = [](nanoseconds time) { return std::chrono::duration<double>{time}.count(); };
+    const double writes = 86'400 / (seconds(lease.duration()) / 3);
+    EXPECT_NEAR(std::stod(cell[2]), seconds(lease.duration() - lease.heartbeat()), 0.051) << line;
+    EXPECT_EQ(cell[3], cell[1]) << line;
+    EXPECT_LE(std::stod(cell[4]), seconds(bearable(lease))) << line;
+    EXPECT_GT(std::stod(cell[4]) * 1.05, seconds(bearable(lease))) << line;
+    EXPECT_LE(std::stod(cell[5]), seconds(survived(lease))) << line;
+    EXPECT_GT(std::stod(cell[5]) * 1.07, seconds(survived(lease))) << line;
+    std::string count = cell[6];
+    std::erase(count, ',');
+    EXPECT_EQ(std::stod(count), writes) << line;
+    EXPECT_NEAR(std::stod(cell[7]), writes * 30 * 0.625e-6, 0.0051) << line;
+    EXPECT_NEAR(std::stod(cell[8]), writes * 30 * 0.125e-6, 0.0051) << line;
+    // The two rules of the page: eight times the slowest call, twice the longest outage.
+    EXPECT_GE(8 * bearable(lease), lease.duration()) << line;
+    EXPECT_GE(2 * survived(lease), lease.duration()) << line;
+  }
+  EXPECT_EQ(rows, 6);
 }
 
 }  // namespace
