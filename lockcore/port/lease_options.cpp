@@ -74,7 +74,7 @@ boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOp
   LeaseTiming timing;
   timing.duration_ = duration;
   timing.heartbeat_ = options.heartbeat.value_or(makesSense ? std::max(duration / 3, minHeartbeat) : minHeartbeat);
-  // Rates of two clocks that differ by 500 ppm each way need 0.1 % (docs/protocol.md: wait >= L (1+e)/(1-e)); the
+  // Rates of two clocks that differ by 500 ppm each way need 0.1 % (tests/model: wait >= L (1+e)/(1-e)); the
   // millisecond covers rounding.
   timing.guard_ = options.guard.value_or((duration + milliseconds{999}) / 1000 + milliseconds{1});
   timing.stopMargin_ = options.stopMargin.value_or(duration / 10);

@@ -1,5 +1,5 @@
 // The real LeaseMachine does only what the model of the protocol (lease.pml) allows its candidates. So what SPIN has
-// shown for the model is true for the machine, within the limits of the model (docs/protocol.md states them).
+// shown for the model is true for the machine, within the limits of the model (tests/model/README.md states them).
 #include "model/conformance.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /*
  * What happens when somebody deletes SQLite's whole database, as a Promela model: record and counter are gone, and
  * another database is made. The steps are those of lockcore/stores/sqlite/src/new_database_rule.hpp and have its names,
- * H1 to H4 and N1 to N5. docs/protocol.md explains it; run_model.py runs it.
+ * H1 to H4 and N1 to N5. tests/model/README.md explains it; run_model.py runs it.
  *
  * What happens inside one database is the business of lease.pml: here an acquisition is applied if no term in it lasts.
  * A step is atomic; between two steps anything may happen, and any step may be put off for ever.

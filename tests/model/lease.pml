@@ -1,5 +1,5 @@
 /*
- * The protocol of tenure as a Promela model, for the model checker SPIN. docs/protocol.md explains it to readers who
+ * The protocol of tenure as a Promela model, for the model checker SPIN. tests/model/README.md explains it to readers who
  * have never seen Promela; run_model.py runs it.
  *
  * It belongs together with transitions.cpp, which says the same steps of a candidate once more in C++, and against

@@ -1,5 +1,5 @@
 /* -------------------------------------------------------------------------------------------------- the mutants -- */
-/* Rules taken away one at a time, to show that the properties notice. docs/protocol.md says what each one teaches. */
+/* Rules taken away one at a time, to show that the properties notice. tests/model/README.md says what each one teaches. */
 #ifdef WAIT_NOT_RESTARTED             /* mutant: one wait for the holder, however often it shows life */
 #define RESTART(j) skip
 #else

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of mutants into docs/simulation.md, or checks that the table there is the program's.
+"""Writes the table of mutants into tests/simulation/README.md, or checks that the table there is the program's.
 
     mutants_doc.py PROGRAM DOCUMENT [--write]
 

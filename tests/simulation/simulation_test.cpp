@@ -1,5 +1,5 @@
 // The protocol under all faults at once (I1 to I5, I7 to I11, stability and liveness; faults T1 to T16, T18, T28, T29).
-// docs/simulation.md says how to run more seeds and how to read the output.
+// tests/simulation/README.md says how to run more seeds and how to read the output.
 //
 //   TENURE_SIM_SEEDS=100000 simulation_test --gtest_filter='Simulation.holds*'    more seeds
 #include <algorithm>
