@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -12,9 +13,12 @@
 
 #include "config_file.hpp"
 #include "kubeconfig_file.hpp"
+#include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
+#include "routing_section.hpp"
 #include "words.hpp"
 
 namespace tenure {
@@ -24,6 +28,8 @@ using config::KubeFile;
 using config::memberOf;
 using config::YamlNode;
 using Options = boost::system::result<KubernetesStoreOptions, ConfigFaults>;
+/// And whether all that is wrong is a file that cannot be opened here.
+using Read = std::pair<Options, bool>;
 
 /// client-go has no bound. Files of hundreds of clusters, each with its authority, have a few MiB.
 constexpr std::size_t mostBytes = std::size_t{16} << 20U;
@@ -120,6 +126,9 @@ class Kubeconfig {
     return all;
   }
 
+  /// Of the faults.
+  [[nodiscard]] std::size_t unopened() const { return unopened_; }
+
  private:
   using Entries = std::map<std::string, Entry, std::less<>>;
 
@@ -154,17 +163,19 @@ class Kubeconfig {
 
   static std::string dataOf(const Entry& entry, const char* name) { return config::bytesOfData(entry.text(name)); }
 
-  /// A file that the user's client would fail to open is a fault.
   std::string pathOf(const Entry& entry, const char* name, const char* field) {
     const std::string text = textOf(entry, name, field);
     return text.empty() ? text : (entry.file->path.parent_path() / text).lexically_normal().string();
   }
 
-  static std::string contentOf(const Entry& entry, const char* name, const std::string& path) {
+  /// client-go opens it when it makes a client for the context.
+  std::string contentOf(const Entry& entry, const char* name, const std::string& path) {
     if (path.empty()) return {};
-    auto text = config::readSmallFile(path, "check the path", mostBytes);
-    if (text.has_error()) entry.fault(name, path + ": " + text.error().message);
-    return text.has_value() ? std::move(*text) : std::string{};
+    auto text = regularFile(path, mostBytes);
+    if (text) return *std::move(text);
+    entry.fault(name, path + " " + text.error().why);
+    if (text.error().bySystem) ++unopened_;
+    return {};
   }
 
   template <class Keys>
@@ -257,6 +268,7 @@ class Kubeconfig {
   Entries contexts_{};
   std::string current_{};
   KubeFile* sayer_{nullptr};                                            ///< has current-context
+  std::size_t unopened_{0};                                             ///< faults that may pass
   std::map<std::string, std::pair<const Entry*, std::string>> from_{};  ///< of each field of the options: its key
 };
 
@@ -285,27 +297,46 @@ bool isList(const std::string& text) {
 
 std::vector<std::string> pathsIn(const std::string& list) {
   std::vector<std::string> paths;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(':', begin), list.size());
-    if (end > begin) paths.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
+  for (std::string rest = list + ':'; !rest.empty(); rest.erase(0, rest.find(':') + 1)) {
+    if (rest.front() != ':') paths.push_back(rest.substr(0, rest.find(':')));
   }
   return paths;
 }
 
-Options optionsIn(std::vector<std::unique_ptr<KubeFile>> files, const std::string& context,
-                  KubernetesStoreOptions given) {
+Read optionsIn(std::vector<std::unique_ptr<KubeFile>> files, const std::string& context, KubernetesStoreOptions given) {
   Kubeconfig all{std::move(files)};
-  ConfigFaults faults = all.faults();
-  if (!faults.empty()) return faults;
-  all.read(context, given);
-  faults = all.faults();
-  if (faults.empty()) {
-    all.checkOptions(given);
-    faults = all.faults();
+  if (all.faults().empty()) all.read(context, given);
+  if (all.faults().empty()) all.checkOptions(given);
+  const ConfigFaults faults = all.faults();
+  if (faults.empty()) return {std::move(given), false};
+  return {faults, faults.size() == all.unopened()};
+}
+
+Read optionsFrom(const std::filesystem::path& file, const std::string& context, KubernetesStoreOptions given) {
+  const auto refused = [](const std::filesystem::path& path, const std::string& why, bool unopened) {
+    return Read{ConfigFaults{{path.string(), 0, 0, "", why}}, unopened};
+  };
+  const bool list = isList(file.string());
+  std::vector<std::unique_ptr<KubeFile>> files;
+  for (const std::filesystem::path path : list ? pathsIn(file.string()) : std::vector{file.string()}) {
+    std::error_code error;
+    if (list && !std::filesystem::exists(path, error) && !error) continue;
+    auto text = config::readSmallFile(path, cureOfNone, mostBytes);
+    if (text.has_error()) {
+      const auto again = regularFile(path.string(), mostBytes);
+      return refused(path, text.error().message, !again && again.error().bySystem);
+    }
+    const std::filesystem::path absolute = path.is_absolute() ? path : detail::workingDirectory(error) / path;
+    if (error) return refused(path, "its directory cannot be found: " + errnoText(error), true);
+    files.push_back(std::make_unique<KubeFile>(*text, absolute));
   }
-  if (!faults.empty()) return faults;
-  return given;
+  if (files.empty()) return refused(file, std::string{"there is none of these files; "} + cureOfNone, true);
+  return optionsIn(std::move(files), context, std::move(given));
+}
+
+Read optionsOf(const KubernetesConfig& config) {
+  const KubernetesStoreOptions& given = config;  // what the file does not say
+  return config.kubeconfig.empty() ? Read{given, false} : optionsFrom(config.kubeconfig, config.context, given);
 }
 
 }  // namespace
@@ -314,31 +345,21 @@ Options kubernetesOptionsFromText(std::string_view text, const std::filesystem::
                                   KubernetesStoreOptions given) {
   std::vector<std::unique_ptr<KubeFile>> files;
   files.push_back(std::make_unique<KubeFile>(text, file));
-  return optionsIn(std::move(files), context, std::move(given));
+  return optionsIn(std::move(files), context, std::move(given)).first;
 }
 
 Options kubernetesOptionsFrom(const std::filesystem::path& file, const std::string& context,
                               KubernetesStoreOptions given) {
-  const bool list = isList(file.string());
-  std::vector<std::unique_ptr<KubeFile>> files;
-  for (const std::filesystem::path path : list ? pathsIn(file.string()) : std::vector{file.string()}) {
-    std::error_code error;
-    if (list && !std::filesystem::exists(path, error) && !error) continue;
-    auto text = config::readSmallFile(path, cureOfNone, mostBytes);
-    if (text.has_error()) return ConfigFaults{{path.string(), 0, 0, "", text.error().message}};
-    const std::filesystem::path absolute = path.is_absolute() ? path : detail::workingDirectory(error) / path;
-    if (error) return ConfigFaults{{path.string(), 0, 0, "", "its directory cannot be found: " + errnoText(error)}};
-    files.push_back(std::make_unique<KubeFile>(*text, absolute));
-  }
-  if (files.empty())
-    return ConfigFaults{{file.string(), 0, 0, "", std::string{"there is none of these files; "} + cureOfNone}};
-  return optionsIn(std::move(files), context, std::move(given));
+  return optionsFrom(file, context, std::move(given)).first;
 }
 
-Options kubernetesOptionsOf(const KubernetesConfig& config) {
-  const KubernetesStoreOptions& given = config;  // what the file does not say
-  if (config.kubeconfig.empty()) return given;
-  return kubernetesOptionsFrom(config.kubeconfig, config.context, given);
+Options kubernetesOptionsOf(const KubernetesConfig& config) { return optionsOf(config).first; }
+
+KubernetesStoreOptions config::usableOptionsOf(const KubernetesConfig& config) {
+  const auto [options, unopened] = optionsOf(config);
+  if (options) return *options;
+  if (unopened) throw UnusableHere{toString(options.error())};
+  throw std::runtime_error{toString(options.error())};
 }
 
 }  // namespace tenure

@@ -16,8 +16,8 @@ void addRoutingKeys(std::vector<KeySpec>& out);
 
 [[nodiscard]] OptionFaults faultsOfRouting(const GroupConfig& config);
 
-/// kubernetesOptionsOf(). Throws std::runtime_error with all faults of the kubeconfig file, and UnusableHere where it
-/// cannot be read.
+/// kubernetesOptionsOf(). Throws std::runtime_error with all faults of the kubeconfig file, and UnusableHere where it,
+/// or a file that its context names, cannot be opened, and nothing else is wrong.
 [[nodiscard]] TENURE_API KubernetesStoreOptions usableOptionsOf(const KubernetesConfig& config);
 
 }  // namespace tenure::config

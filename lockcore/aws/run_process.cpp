@@ -17,6 +17,7 @@
 
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
+#include "text.hpp"
 
 namespace tenure::aws {
 namespace {
@@ -68,17 +69,19 @@ class SpawnSettings {
   SpawnSettings(const SpawnSettings&) = delete;
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 
-  [[nodiscard]] int start(pid_t& child, std::string command, std::vector<std::string>& environment) const {
-    std::string shell = "sh";
-    std::string flag = "-c";
-    std::array<char*, 4> arguments{shell.data(), flag.data(), command.data(), nullptr};
-    std::vector<char*> variables;
-    for (std::string& entry : environment) variables.push_back(entry.data());
-    variables.push_back(nullptr);
-    return posix_spawn(&child, "/bin/sh", &files_, &attributes_, arguments.data(), variables.data());
+  [[nodiscard]] int start(pid_t& child, std::vector<std::string>& words, std::vector<std::string>& environment) const {
+    return posix_spawnp(&child, words.front().c_str(), &files_, &attributes_, pointers(words).data(),
+                        pointers(environment).data());
   }
 
  private:
+  static std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+  }
+
   posix_spawn_file_actions_t files_{};
   posix_spawnattr_t attributes_{};
 };
@@ -161,9 +164,9 @@ std::string attemptText(pid_t child, int killFault, Reaped reaped) {
 
 }  // namespace
 
-StoreResult<ProcessOutput> runShellCommand(const std::string& command,
-                                           const std::map<std::string, std::string>& variables,
-                                           std::chrono::milliseconds timeout, const std::stop_token& stop) {
+StoreResult<ProcessOutput> runProgram(std::vector<std::string> words,
+                                      const std::map<std::string, std::string>& variables,
+                                      std::chrono::milliseconds timeout, const std::stop_token& stop) {
   Pipe out;
   Pipe err;
   const UniqueFd stopped{eventfd(0, EFD_CLOEXEC)};
@@ -171,8 +174,8 @@ StoreResult<ProcessOutput> runShellCommand(const std::string& command,
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + '=' + value);
   pid_t child = -1;
-  if (const int fault = SpawnSettings{out, err}.start(child, command, environment); fault != 0) {
-    return systemFault("could not start /bin/sh", fault);
+  if (const int fault = SpawnSettings{out, err}.start(child, words, environment); fault != 0) {
+    return systemFault("could not start " + oneLine(words.front()), fault);
   }
   out.write.reset();
   err.write.reset();

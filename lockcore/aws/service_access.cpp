@@ -42,13 +42,13 @@ StoreResult<Credentials> ServiceAccess::fetch(const std::stop_token& stop) {
   if (!config) return config.error();
   if (!http_) makeHttp(*config);
   FetchContext context{parts_.environment, *config, http_, parts_.makeHttp, clock_, stop, logger_, parts_.limits};
+  context.profile = options_.profile;
   if (!target()) {
     auto place = find(context);
     if (!place) return place.error();
     setTarget(*std::move(place));
   }
   context.region = target()->place.region;
-  context.profile = options_.profile;
   std::optional<Keys> keys;
   if (const auto& given = options_.credentials)
     keys = {given->accessKeyId, given->secretAccessKey, given->sessionToken};

@@ -53,7 +53,7 @@ bool isNameOfVariable(char c) noexcept {
 
 }  // namespace
 
-bool AwsEnvironment::isTrue(const std::string& name) const { return lowered(trim(get(name))) == "true"; }
+bool AwsEnvironment::isTrue(const std::string& name) const { return lowered(get(name)) == "true"; }
 
 std::string AwsEnvironment::expandHome(const std::string& path) const {
   if (path != "~" && !path.starts_with("~/")) return path;
@@ -81,40 +81,11 @@ std::string AwsEnvironment::expandVariables(const std::string& path) const {
 
 namespace {
 
-/// The words of a section's name, as Python's shlex.split gives them. Empty: a quotation has no end.
-std::vector<std::string> wordsOf(std::string_view text) {
-  std::vector<std::string> words;
-  char quote = '\0';
-  bool inWord = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool blank = quote == '\0' && (c == ' ' || c == '\t');
-    if (blank || !inWord) {
-      if (blank) inWord = false;
-      if (blank) continue;
-      words.emplace_back();
-      inWord = true;
-    }
-    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
-    if (escapes && (quote == '\0' || text[i + 1] == '"' || text[i + 1] == '\\')) {
-      words.back() += text[++i];
-    } else if (quote == '\0' && (c == '"' || c == '\'')) {
-      quote = c;
-    } else if (c == quote) {
-      quote = '\0';
-    } else {
-      words.back() += c;
-    }
-  }
-  if (quote != '\0') words.clear();
-  return words;
-}
-
 /// The name in `profile NAME`; empty: `section` is of another kind.
 std::string nameIn(const std::string& section, std::string_view kind) {
   if (!section.starts_with(kind)) return {};
   std::string name;
-  const std::vector<std::string> words = wordsOf(section);
+  const std::vector<std::string> words = shellWords(section);
   for (std::size_t i = 1; i < words.size(); ++i) name += (i > 1 ? " " : "") + words[i];
   return name;
 }

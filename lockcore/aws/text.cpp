@@ -40,6 +40,31 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::vector<std::string> shellWords(std::string_view text) {
+  std::vector<std::string> words;
+  char quote = '\0';
+  bool inWord = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool wasInWord = inWord;
+    inWord = quote != '\0' || white.find(c) == std::string_view::npos;
+    if (!inWord) continue;
+    if (!wasInWord) words.emplace_back();
+    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size();
+    if (escapes && (quote == '\0' || text[i + 1] == '"' || text[i + 1] == '\\')) {
+      words.back() += text[++i];
+    } else if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = '\0';
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != '\0') words.clear();
+  return words;
+}
+
 std::string percentEncode(std::string_view text, std::string_view kept) {
   static constexpr std::string_view digits = "0123456789ABCDEF";
   std::string out;

@@ -13,6 +13,10 @@ namespace tenure::aws {
 [[nodiscard]] std::string_view trim(std::string_view text) noexcept;
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// As Python's shlex.split gives them: quotation marks and backslashes count, nothing is expanded. Empty: a quotation
+/// has no end.
+[[nodiscard]] std::vector<std::string> shellWords(std::string_view text);
+
 /// RFC 3986: everything but unreserved characters and those of `kept` becomes %XX.
 [[nodiscard]] std::string percentEncode(std::string_view text, std::string_view kept);
 /// Anything that is not %XX stays as it is.

@@ -167,7 +167,7 @@ NoProxy::Rule NoProxy::parse(std::string_view text) {
   if (const auto address = addressIn(name.substr(0, slash))) {
     const unsigned bits = address->v6 ? 128 : 32;
     const auto prefix = slash == name.size() ? std::optional{bits} : parseNumber(name.substr(slash + 1), bits);
-    if (prefix) {
+    if (prefix && (slash == name.size() || !rule.port)) {  // a block has no port
       rule.block = address;
       rule.prefix = *prefix;
     }

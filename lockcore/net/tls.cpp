@@ -131,6 +131,11 @@ class Session final : public TlsSession {
                                : X509_VERIFY_PARAM_set1_host(demands, host_.c_str(), host_.size()) == 1;
     // Without this check any trusted certificate would be accepted.
     if (!set) throw std::runtime_error("OpenSSL does not accept \"" + host_ + "\" as a host name");
+    // Its wildcards cover no label with an underscore, those of Go and curl do. The wildcard itself counts as a name.
+    const std::size_t dot = host_.find('.');
+    if (host_.find('_') < dot && host_.find('.', dot + 1) != std::string::npos) {
+      X509_VERIFY_PARAM_add1_host(demands, ("*" + host_.substr(dot)).c_str(), 0);
+    }
     // SSL_set_tlsext_host_name() is a macro with a C cast.
     if (!isAddress) SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host_.data());
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, onVerified);

@@ -151,6 +151,39 @@ TEST_F(ImdsTest, endpointsOfTheEnvironment) {
   EXPECT_EQ(requests_->count(), 6U);
 }
 
+TEST_F(ImdsTest, endpointsOfTheProfile) {
+  serve();
+  writeConfig(
+      "[default]\nec2_metadata_service_endpoint_mode = ipv6\n[profile p]\nec2_metadata_service_endpoint = "
+      "http://h:1/\n");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(requests_->all()[0].origin.host, "fd00:ec2::254");
+  set("AWS_PROFILE", "p");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(net::toString(requests_->all()[3].origin), "http://h:1");
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://variable");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(requests_->all()[6].origin.host, "variable") << "comes first";
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "h:1");
+  EXPECT_NE(error(find()).find("(in a profile ec2_metadata_service_endpoint) is not a usable URL"), std::string::npos);
+}
+
+TEST_F(ImdsTest, endpointsWithAPath) {
+  serve();
+  const auto here = responder_;
+  responder_ = [here](const net::Origin& origin, net::HttpRequest request) -> net::HttpOutcome {
+    if (!request.target.starts_with("/of/this")) return reply(404, "");
+    request.target.erase(0, 8);
+    return here(origin, request);
+  };
+  for (const char* end : {"", "/"}) {
+    set("AWS_EC2_METADATA_SERVICE_ENDPOINT", std::string{"http://h/of/this"} + end);
+    const auto got = find();
+    ASSERT_TRUE(got) << error(got);
+    EXPECT_EQ(got->keys.accessKeyId, "ASIAI");
+  }
+}
+
 TEST_F(ImdsTest, withoutVersionTwoNothingIsTaken) {
   for (const int status : {400, 403, 404, 500}) {
     serve(status);

@@ -70,10 +70,8 @@ TEST_F(ProcessEnvironmentTest, aProcessOfAProfileSeesTheEnvironment) {
   real_.allow(keys);
   put("SECRET_OF_THE_TEST", secretKey);
   put("AWS_PROFILE", "p");
-  writeConfig(
-      "[profile p]\ncredential_process = printf "
-      R"('{"Version":1,"AccessKeyId":"AKIAPROC","SecretAccessKey":"%s"}' "$SECRET_OF_THE_TEST")"
-      "\n");
+  write("keys.sh", R"(printf '{"Version":1,"AccessKeyId":"AKIAPROC","SecretAccessKey":"%s"}' "$SECRET_OF_THE_TEST")");
+  writeConfig("[profile p]\ncredential_process = sh " + path("keys.sh") + "\n");
   const JsonOutcome got = call(*makePublic());
   unsetenv("SECRET_OF_THE_TEST");
   ASSERT_TRUE(got) << got.error().error.message;

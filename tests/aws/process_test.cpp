@@ -39,9 +39,13 @@ using std::chrono::steady_clock;
 
 class ProcessTest : public AwsTest {
  protected:
-  StoreResult<Credentials> run(const std::string& command) {
+  StoreResult<Credentials> start(const std::string& command) {
     writeConfig("[profile p]\ncredential_process = " + command + "\n");
     return find({std::nullopt, "p"});
+  }
+  StoreResult<Credentials> run(const std::string& script) {
+    write("script", script + "\n");
+    return start("sh " + path("script"));
   }
   std::string json(const std::string& rest = "") {
     return R"({"Version":1,"AccessKeyId":"AKIAP","SecretAccessKey":")" + secretKey + R"(","SessionToken":")" +
@@ -93,7 +97,8 @@ TEST_F(ProcessTest, failureIsToldWithItsWordsButNoSecret) {
             std::string::npos)
       << message;
   EXPECT_NE(error(run("exit 4")).find("exit code 4 and said nothing on stderr"), std::string::npos);
-  EXPECT_NE(error(run("/no/such/helper")).find("exit code 127"), std::string::npos);
+  EXPECT_NE(error(start("/no/such/helper x")).find("could not start /no/such/helper: No such file"), std::string::npos);
+  EXPECT_NE(error(start("cat 'a")).find("is no command: a quotation has no end"), std::string::npos);
   EXPECT_NE(error(run("kill -9 $$")).find("ended by signal 9"), std::string::npos);
 }
 

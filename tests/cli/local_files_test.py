@@ -29,7 +29,6 @@ SQLITE = "store: {{ type: sqlite, path: {} }}"
 GOOD = SQLITE.format("good.db")
 
 BROKEN = {  # what no restart changes: the code of both
-    "an authority of a kubeconfig that is not there": (83, KUBECONFIG.format("no-authority.yaml")),  # client-go reads it at the load
     "a database that is none": (STORE, SQLITE.format("text")),
     "a directory for a database": (STORE, SQLITE.format("directory")),
     "a pipe for a database": (STORE, SQLITE.format("pipe")),
@@ -52,6 +51,8 @@ BROKEN = {  # what no restart changes: the code of both
     "a kubeconfig without the context": (STORE, KUBECONFIG.format("contextless.yaml")),
     "a kubeconfig with an authority that is no PEM": (STORE, KUBECONFIG.format("text-authority.yaml")),
     "a directory for a kubeconfig": (STORE, KUBECONFIG.format("directory")),
+    "a directory for an authority of a kubeconfig": (STORE, KUBECONFIG.format("directory-authority.yaml")),
+    "a kubeconfig without its authority and with a user that is refused": (STORE, KUBECONFIG.format("no-authority-exec.yaml")),
     "an authority of PostgreSQL that is no PEM": (STORE, POSTGRESQL.format("sslrootcert: text, sslmode: verify-full")),
     "a directory for a key of PostgreSQL": (STORE, POSTGRESQL.format("sslcert: a.crt, sslkey: directory, sslmode: require")),
     "a service file with a line that is none": (STORE, "store: { type: postgresql, service: x }"),
@@ -67,6 +68,9 @@ MISSING = {  # what is only not there: the code of `run`, or None where it waits
     "a password": (None, ETCD.format("user: u, password_file: none")),
     "a token": (None, SERVER.format("token_file: none")),
     "a kubeconfig": (1, KUBECONFIG.format("none")),
+    "an authority of a kubeconfig": (1, KUBECONFIG.format("no-authority.yaml")),  # client-go opens these when it makes a client
+    "a key of a kubeconfig": (1, KUBECONFIG.format("no-key.yaml")),
+    "a token of a kubeconfig": (1, KUBECONFIG.format("no-token.yaml")),
     "a pod": (1, "store: { type: kubernetes }"),
     "an authority of PostgreSQL": (None, POSTGRESQL.format("sslrootcert: none, sslmode: verify-full")),
     "a passfile": (None, POSTGRESQL.format("passfile: none")),
@@ -78,6 +82,7 @@ MISSING = {  # what is only not there: the code of `run`, or None where it waits
 FINE = {
     "a database to be made": SQLITE.format("new.db"),
     "hooks": GOOD + '\nhooks: { on_elected: "./program up", on_revoked: "x=1; if true; then echo a/b; fi" }',
+    "a kubeconfig of which there is one of two": KUBECONFIG.format('"none:kubeconfig.yaml"'),
     "a listener": GOOD + '\nhttp: { listen: "127.0.0.1:0" }',
     "a pair and its authority": ETCD.format("ca_file: a.crt, certificate: a.crt, key: a.key, user: u, password_file: token"),
 }
@@ -85,7 +90,7 @@ CONTEXT = """
 current-context: %s
 contexts: [{name: c, context: {cluster: k, user: u}}]
 clusters: [{name: k, cluster: {server: "https://127.0.0.1:1", certificate-authority: %s}}]
-users: [{name: u, user: {token: x}}]
+users: [{name: u, user: {%s}}]
 """
 
 
@@ -101,8 +106,12 @@ class LocalFiles(unittest.TestCase):
         cls.openssl("pkcs8", "-topk8", "-in", "a.key", "-out", "secret.key", "-passout", "pass:x")
         cls.openssl("x509", "-in", "a.crt", "-outform", "DER", "-out", "a.der")
         texts = {"text": "some text\nand more\n" * 99, "empty": "", "half.pem": (cls.place / "a.crt").read_text()[:300], "token": "x\n",
-                 "broken.yaml": "a: [b\n", "contextless.yaml": CONTEXT % ("z", "a.crt"), "text-authority.yaml": CONTEXT % ("c", "text"),
-                 "no-authority.yaml": CONTEXT % ("c", "none"), "services": "[x]\nfoo bar\n", "program": "#!/bin/sh\n"}
+                 "broken.yaml": "a: [b\n", "contextless.yaml": CONTEXT % ("z", "a.crt", "token: x"), "services": "[x]\nfoo bar\n", "program": "#!/bin/sh\n"}
+        for name, authority, user in (("kubeconfig", "a.crt", "token: x"), ("text-authority", "text", "token: x"),
+                                      ("no-authority", "none", "token: x"), ("directory-authority", "directory", "token: x"),
+                                      ("no-authority-exec", "none", "exec: {command: x}"), ("no-token", "a.crt", "tokenFile: none"),
+                                      ("no-key", "a.crt", "client-certificate: a.crt, client-key: none")):
+            texts[f"{name}.yaml"] = CONTEXT % ("c", authority, user)
         for name, text in texts.items():
             (cls.place / name).write_text(text)
         (cls.place / "program").chmod(0o755)

@@ -115,6 +115,23 @@ TEST_F(HttpTls, refusesAnotherName) {
   expectRefused(authority_.issue({"DNS:lease.test"}), "must be issued for the name a.lease.test", "a.lease.test");
 }
 
+/// As for Go and curl.
+TEST_F(HttpTls, aWildcardCoversOneLabelAlsoWithAnUnderscore) {
+  TestServer server{echo, {.identity = authority_.issue({"DNS:*.lease.test"})}};
+  for (const char* host : {"a.lease.test", "A.Lease.TEST", "a_b.lease.test", "_a.lease.test.", "a_.LEASE.test"}) {
+    const auto outcome = call(*client(), tlsAt(server.port(), host));
+    EXPECT_TRUE(outcome) << host << ": " << outcome.error().message;
+  }
+  for (const char* host : {"lease.test", "a_b.c.lease.test", "a.b_c.lease.test", "a_b.other.test"}) {
+    EXPECT_FALSE(call(*client(), tlsAt(server.port(), host))) << host;
+  }
+  expectRefused(authority_.issue({"DNS:a*.lease.test"}), "must be issued for the name a_b.lease.test",
+                "a_b.lease.test");
+  expectRefused(authority_.issue({"DNS:*.test"}), "must be issued for the name a_b.test", "a_b.test");
+  expectRefused(authority_.issue({"DNS:ab.lease.test"}), "must be issued for the name a_b.lease.test",
+                "a_b.lease.test");
+}
+
 TEST_F(HttpTls, refusesAnExpiredCertificate) {
   expectRefused(authority_.issue({"DNS:lease.test"}, -2), "certificate has expired");
 }

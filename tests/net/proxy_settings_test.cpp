@@ -42,7 +42,7 @@ TEST(ProxySettings, areThoseOfGoAndOfBotocore) {
   std::ostringstream text;
   text << file.rdbuf();
   const boost::json::array cases = boost::json::parse(text.str()).as_array();
-  ASSERT_GE(cases.size(), 66U);
+  ASSERT_GE(cases.size(), 102U);
   for (const auto& value : cases) {
     const auto& row = value.as_object();
     Variables set;

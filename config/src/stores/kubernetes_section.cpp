@@ -1,16 +1,10 @@
-#include <algorithm>
 #include <cstddef>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
-#include <tenure/config/kubeconfig.hpp>
-
-#include "config/src/config_file.hpp"
 #include "config/src/routing_section.hpp"
 #include "config/src/store_section.hpp"
-#include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
@@ -43,18 +37,6 @@ OptionFaults faultsOf(const KubernetesConfig& config) {
 
 #ifdef TENURE_HAS_STORE_KUBERNETES
 namespace tenure::config {
-
-KubernetesStoreOptions usableOptionsOf(const KubernetesConfig& config) {
-  auto options = kubernetesOptionsOf(config);
-  if (options) return *std::move(options);
-  const ConfigFaults& faults = options.error();
-  const bool isAbsent = std::any_of(faults.begin(), faults.end(), [](const ConfigFault& fault) {
-    const auto file = regularFile(fault.file, maxFileBytes);
-    return !file && file.error().bySystem;
-  });
-  if (isAbsent) throw UnusableHere{toString(faults)};
-  throw std::runtime_error{toString(faults)};
-}
 
 namespace {
 

@@ -9,15 +9,23 @@ constexpr const char* rolePath = "/latest/meta-data/iam/security-credentials/";
 constexpr const char* regionPath = "/latest/meta-data/placement/region";
 
 StoreResult<net::Url> metadataUrl(const FetchContext& context) {
-  const AwsEnvironment& environment = context.environment;
-  std::string text = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-  const bool v6 = lowered(environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE")) == "ipv6";
+  const Profile* profile = context.config.find(profileName(context.environment, context.profile));
+  const auto setting = [&](const char* variable, const char* key) {
+    std::string text = context.environment.get(variable);
+    return text.empty() && profile != nullptr ? profile->word(key) : text;
+  };
+  std::string text = setting("AWS_EC2_METADATA_SERVICE_ENDPOINT", "ec2_metadata_service_endpoint");
+  const bool v6 =
+      lowered(setting("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ec2_metadata_service_endpoint_mode")) == "ipv6";
   if (text.empty()) text = v6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
   auto url = net::parseUrl(text);
   if (!url) {
-    return StoreError{ErrorClass::credentials,
-                      "AWS_EC2_METADATA_SERVICE_ENDPOINT is not a usable URL: " + url.error().message};
+    return StoreError{
+        ErrorClass::credentials,
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT (in a profile ec2_metadata_service_endpoint) is not a usable URL: " +
+            url.error().message};
   }
+  if (url->target.ends_with('/')) url->target.pop_back();
   return *std::move(url);
 }
 
@@ -32,8 +40,9 @@ class InstanceMetadata {
     auto url = metadataUrl(context_);
     if (!url) return url.error().message;
     origin_ = url->origin;
+    base_ = url->target;
     const net::HttpOutcome reply = context_.askMetadata(
-        origin_, {"PUT", "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}, {}});
+        origin_, {"PUT", base_ + "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}, {}});
     if (!reply) return "no answer: " + reply.error().message;
     if (reply->status != 200) {
       return net::toString(origin_) + " gives no token (HTTP status " + std::to_string(reply->status) +
@@ -44,7 +53,7 @@ class InstanceMetadata {
   }
 
   net::HttpOutcome get(const std::string& path) {
-    return context_.askMetadata(origin_, {"GET", path, {{"X-aws-ec2-metadata-token", token_}}, {}});
+    return context_.askMetadata(origin_, {"GET", base_ + path, {{"X-aws-ec2-metadata-token", token_}}, {}});
   }
 
   [[nodiscard]] std::string where() const { return "EC2 instance metadata at " + net::toString(origin_); }
@@ -52,6 +61,7 @@ class InstanceMetadata {
  private:
   FetchContext& context_;
   net::Origin origin_{};
+  std::string base_{};  ///< what all paths begin with
   std::string token_{};
 };
 

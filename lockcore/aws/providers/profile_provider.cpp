@@ -19,10 +19,9 @@ ProviderResult fromProcess(FetchContext& context, const Profile& profile) {
   const IniValue& command = profile.values.at("credential_process");
   const std::string who = "credential_process of profile " + profile.name + " (" + profile.where + ')';
   const auto wrong = [&](const std::string& what) { return StoreError{ErrorClass::credentials, who + ' ' + what}; };
-  // A command that goes on in further lines is one command.
-  std::string line = command.text;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  auto ran = runShellCommand(line, context.environment.variables, context.limits.process, context.stop);
+  std::vector<std::string> words = shellWords(command.text);
+  if (words.empty()) return wrong("is no command: a quotation has no end");
+  auto ran = runProgram(std::move(words), context.environment.variables, context.limits.process, context.stop);
   if (!ran) return wrong(ran.error().message);
   if (ran->exitCode != 0 || ran->signal != 0) {
     const std::string how = ran->signal != 0 ? "was ended by signal " + std::to_string(ran->signal)
