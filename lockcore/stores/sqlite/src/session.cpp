@@ -50,19 +50,20 @@ std::array<Prepared, 3> readingStatements(bool hasOpenLease) {
   }};
 }
 
-std::array<Prepared, 7> writingStatements() {
+std::array<Prepared, 8> writingStatements() {
   return {{
       {&Statements::begin, "BEGIN IMMEDIATE"},
       {&Statements::commit, "COMMIT"},
       {&Statements::rollback, "ROLLBACK"},
-      {&Statements::writeLease,
+      {&Statements::insertLease,
        "INSERT INTO tenure_lease(name, sort_key, state, holder, token, lease_ms, record_version, acquired_at_ms,"
        " renewed_at_ms, beacon_id, beacon_device, beacon_inode, boot_id, data, attributes, step_down_token)"
-       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
-       " ON CONFLICT(name, sort_key) DO UPDATE SET state = ?3, holder = ?4, token = ?5, lease_ms = ?6,"
-       " record_version = ?7, acquired_at_ms = ?8, renewed_at_ms = ?9, beacon_id = ?10, beacon_device = ?11,"
-       " beacon_inode = ?12, boot_id = ?13, data = coalesce(?14, data), attributes = coalesce(?15, attributes),"
-       " step_down_token = ?16"},
+       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"},
+      {&Statements::updateLease,
+       "UPDATE tenure_lease SET state = ?3, holder = ?4, token = ?5, lease_ms = ?6, record_version = ?7,"
+       " acquired_at_ms = ?8, renewed_at_ms = ?9, beacon_id = ?10, beacon_device = ?11, beacon_inode = ?12,"
+       " boot_id = ?13, data = coalesce(?14, data), attributes = coalesce(?15, attributes), step_down_token = ?16"
+       " WHERE name = ?1 AND sort_key = ?2"},
       {&Statements::correctLease,
        "UPDATE tenure_lease SET token = ?3, state = 'released', record_version = ?4, step_down_token = NULL,"
        " beacon_id = NULL, beacon_device = NULL, beacon_inode = NULL, boot_id = NULL WHERE name = ?1 AND sort_key = "

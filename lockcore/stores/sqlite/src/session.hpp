@@ -26,7 +26,7 @@ namespace tenure::sqlite_store {
 struct Statements {
   Statement begin, commit, rollback;
   Statement selectLease, listLeases, countLivenessFileUses;  // a reader has only these
-  Statement writeLease, correctLease, removeLease, setFence;
+  Statement insertLease, updateLease, correctLease, removeLease, setFence;
 };
 
 class Session {

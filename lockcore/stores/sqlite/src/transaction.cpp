@@ -34,7 +34,7 @@ int writeRecord(Session& session, const LeaseKey& key, const std::optional<store
   const LeaseRecord nothing;
   const LeaseRecord& old = before ? before->record : nothing;
   const std::string attributes = *attributesToJson(record.attributes);  // refusalOf() has made sure that it is possible
-  Statement& write = session.statements().writeLease;
+  Statement& write = before ? session.statements().updateLease : session.statements().insertLease;
   write.bind(3, record.released ? "released" : "held");
   write.bind(4, record.holder);
   write.bind(5, signedToken(record.token));
