@@ -14,6 +14,7 @@
 #include <tenure/lockcore/runtime.hpp>
 
 #include "listener.hpp"
+#include "lockcore/runtime/plain_locale.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "options_check.hpp"
@@ -183,7 +184,10 @@ class PostgresqlLink final : public Link {
   PostgresqlLink(std::shared_ptr<Core> core, std::string description)
       : core_{std::move(core)},
         description_{std::move(description)},
-        thread_{detail::startThread("tenure-pg", [kept = core_] { kept->run(); })} {}
+        thread_{detail::startThread("tenure-pg", [kept = core_] {
+          const PlainLocale plain;  // by the English texts of libpq errors are told apart
+          kept->run();
+        })} {}
 
   ~PostgresqlLink() override {
     if (mark_.isHere()) {
