@@ -94,7 +94,7 @@ stored::Decision Ownership::decisionFrom(const Pair& pair) const {
   if (byOperator) return stored::decideRemoval(request.expected.front(), pair);
   const auto& item = *pair.record;
   if (request.purpose != WriteRequest::Purpose::acquire && item && lacksTokenOf(request, item->record)) {
-    stored::StoredLease whole = pair;
+    Pair whole = pair;
     (*whole.record)->record.token = request.record.token;
     return decideWrite(core()->where, request, whole);
   }
