@@ -1,4 +1,6 @@
 // Any text as a kubeconfig file: options without faults, or faults that show no secret.
+#include <string_view>
+
 #include <tenure/config/kubeconfig.hpp>
 
 #include "fuzz_support.hpp"
@@ -6,6 +8,18 @@
 namespace {
 
 using tenure::fuzz::require;
+
+constexpr std::string_view secret = "s3same";
+
+/// A mutation may also have made a name of it, which a fault may quote.
+bool isSecretAlone(std::string_view text) {
+  for (std::size_t at = text.find(secret); at != std::string_view::npos; at = text.find(secret, at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    if (!before.ends_with(" token: ") && !before.ends_with("{token: ") && !before.ends_with(" password: "))
+      return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -19,6 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   require(!options.error().empty(), "a file that is refused has a fault");
-  require(toString(options.error()).find("s3same") == std::string::npos, "no secret is shown");
+  const bool shown = toString(options.error()).find(secret) != std::string::npos;
+  require(!shown || !isSecretAlone(text), "no secret is shown");
   return 0;
 }
