@@ -30,10 +30,10 @@ void asReads(const Subject& subject, const boost::json::object& body) {
     judge(item.error());
   }
   if (const auto pair = pairIn(subject, body)) {
-    if (pair->stored) judge(pair->stored->record);
+    if (const auto& stored = *pair->record) judge(stored->record);
     require(pair->companion.present || pair->companion.counter.isNone(), "no counter without its item");
     require(pair->companion.present || !pair->companion.isOpen(), "no open term without the counter's item");
-    if (const auto state = pair->state()) judge(*state);
+    if (const auto told = pair->told().value()) judge(*told);
   } else {
     judge(pair.error());
   }
