@@ -61,6 +61,8 @@ StatementAnswer LeaseTable::run(const Statement& statement) {
       return change(values, locked || shared, false);
     case StatementId::beginTerm:
       return change(values, locked || shared, true);
+    case StatementId::announceTakeover:
+      return change(values, locked, true);
     case StatementId::insertRow:
       return insert(values);
     case StatementId::notify:

@@ -169,11 +169,12 @@ TEST_F(SingleWriteTest, anAcquisitionThatIsKeptOutIsAnsweredWhenItsAnnouncementH
     ASSERT_TRUE(waiting());
     EXPECT_EQ(waiting()->timeout, 2s) << "of the acquisition's time";
     const Statement announcement = waiting()->job.statements.back();
-    EXPECT_EQ(announcement.id, StatementId::updateTerm) << "it passes writers that hold the term";
+    EXPECT_EQ(announcement.id, StatementId::announceTakeover);
     EXPECT_EQ(announcement.values.at(2), "old") << "the version stays";
     EXPECT_EQ(announcement.values.at(4), "7");
     EXPECT_EQ(announcement.values.at(11), "8") << "the counter";
     EXPECT_EQ(announcement.values.at(17), "old") << "if it is as it was seen";
+    EXPECT_EQ(announcement.values.at(29), "1/1") << "in the history in which the wait was counted";
     answer(ended);
     const auto done = outcome();
     ASSERT_TRUE(done);

@@ -95,6 +95,9 @@ TEST_F(PostgresqlStoreTest, nobodyAnnouncesWhatCouldNotBeTaken) {
   other = rowNow();
   other[counterHistoryColumn] = "1/1";
   EXPECT_FALSE(announced(other));
+  other = rowNow();
+  other[presentHistoryColumn] = "1/1";
+  EXPECT_FALSE(announced(other)) << "the wait was in another history";
   store().apply(renew(key, "a", {version}));
   EXPECT_TRUE(writers.next()) << "renewals pass beside writers";
   EXPECT_TRUE(announced(rowNow())) << "else the refusals above would prove nothing";

@@ -97,7 +97,7 @@ std::optional<RowChange> announcementOf(const RowState& seen) {
   // The acquisition that follows needs a token above the counter. A released record admits no writers anyway.
   const bool isOpen = !record.released && !seen.over && record.token.next() < maxFencingToken;
   if (!isOpen) return std::nullopt;
-  RowChange out{.seen = seen.row, .next = seen.row};
+  RowChange out{.seen = seen.row, .next = seen.row, .kind = StatementId::announceTakeover};
   out.next[counterColumn] = toString(record.token.next());
   return out;
 }
@@ -110,7 +110,7 @@ Job Jobs::write(const RowChange& change, bool urgent) {
   if (change.kind != StatementId::insertRow) {
     for (const LeaseColumn column : compared) values.push_back(change.seen[column]);
   }
-  const bool inHistory = change.kind == StatementId::insertRow || change.kind == StatementId::beginTerm;
+  const bool inHistory = change.kind != StatementId::updateTerm && change.kind != StatementId::endTerm;
   if (inHistory) values.push_back(change.seen[presentHistoryColumn]);
   if (change.kind == StatementId::insertRow) job.lockWait = waitForNewRow;
   job.urgent = urgent;

@@ -26,7 +26,7 @@ struct RowChange {
   Value data{};        ///< empty: what is there stays, as with the next two
   Value acquiredAt{};  ///< in milliseconds since 1970
   Value renewedAt{};
-  /// Which statement carries it out: updateTerm, endTerm, beginTerm or insertRow.
+  /// Which statement carries it out: updateTerm, endTerm, beginTerm, announceTakeover or insertRow.
   StatementId kind{StatementId::updateTerm};
 };
 
@@ -38,7 +38,8 @@ struct RowChange {
 
 /// The announcement that a term is over which an acquisition was to follow; empty: there is none to be announced. The
 /// counter goes one above the token of a record that is not released, so the term is not renewed and its writers are
-/// refused. It changes no key, so it passes writers that hold the term.
+/// refused. It changes no key, so it passes writers that hold the term. Like the acquisition, it needs the history in
+/// which the wait was counted.
 [[nodiscard]] std::optional<RowChange> announcementOf(const RowState& seen);
 
 inline constexpr std::size_t leasesOfAPage = 256;

@@ -152,6 +152,8 @@ std::string textOf(StatementId id) {
       return changeText("UPDATE", "", "");
     case StatementId::beginTerm:
       return changeText("UPDATE", ", {history}", " AND h.name IS NOT DISTINCT FROM $30::text");
+    case StatementId::announceTakeover:
+      return changeText("NO KEY UPDATE", ", {history}", " AND h.name IS NOT DISTINCT FROM $30::text");
     case StatementId::insertRow:
       return R"(INSERT INTO {table} AS l (name, sort, version, holder, token, lease_ms, released, resign_token,
           liveness, attributes, history, counter, counter_lease_ms, counter_history, data, acquired_at, renewed_at,
