@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <new>
 #include <poll.h>
+#include <stdexcept>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -120,8 +121,8 @@ void Job::awaitLeader() {
 void Job::holdLeader() {
   pidfd_ = tryOpenPidfd(id_);
   if (!status() && pidfd_) return;
-  if (status()) errno = ESRCH;
-  throwErrno(status() ? "the job's process was killed before it began" : "pidfd of the job's process");
+  if (status()) throw std::runtime_error{"the job's process was killed before it began"};
+  throwErrno("pidfd of the job's process");
 }
 
 Job::~Job() {

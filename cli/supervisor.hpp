@@ -75,6 +75,7 @@ class Supervisor {
   void beginTerm(const Leadership& term, WorkHandle handle);
   void beginWork();
   void startJob();
+  [[nodiscard]] bool tellNotStarted(const std::string& what, const std::exception& error) const;
   void endJob();
   void judgeEnd(const ExitStatus& status, bool byItself);
   void betweenRuns(const Instant& now);

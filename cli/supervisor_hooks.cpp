@@ -56,10 +56,10 @@ void Supervisor::startElected() {
     logger_.log(LogLevel::info, "hook on_elected starts as process " + std::to_string(job_->id()),
                 LogEvent::hookStarted, {{"hook", "on_elected"}, {"token", term_->fencingToken()}});
   } catch (const std::exception& error) {
-    complain(std::string{"hook on_elected cannot be started: "} + error.what());
+    const bool over = tellNotStarted("hook on_elected", error);
     endTerm();
-    if (options_.once) return leave(exitFailed);
-    pauseAndCompete(true, "hook on_elected did not start");
+    if (options_.once) return leave(over ? exitLost : exitFailed);
+    if (!over) pauseAndCompete(true, "hook on_elected did not start");
   }
 }
 

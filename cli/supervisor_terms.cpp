@@ -53,15 +53,22 @@ void Supervisor::startJob() {
     jobCounts_->started();
     if (periods_) periods_->started();
   } catch (const std::exception& error) {
-    complain(std::string{"the job cannot be started: "} + error.what());
+    const bool over = tellNotStarted("the job", error);
     if (periods_) {
       periods_->couldNotStart(jobBegan_);
     } else {
       endTerm();
     }
-    if (options_.once) return leave(exitFailed);
-    if (!periods_) pauseAndCompete(true, "the job did not start");
+    if (options_.once) return leave(over ? exitLost : exitFailed);
+    if (!periods_ && !over) pauseAndCompete(true, "the job did not start");
   }
+}
+
+/// Where the term is over, that is the reason: a reaper ends what has not begun by then.
+bool Supervisor::tellNotStarted(const std::string& what, const std::exception& error) const {
+  const bool over = !term_->leads();
+  complain(over ? "leadership ended before " + what + " was started" : what + " cannot be started: " + error.what());
+  return over;
 }
 
 /// What a process finds that acts under the present term.

@@ -20,7 +20,7 @@ constexpr std::chrono::seconds longestInterval{10};
 }  // namespace
 
 void Challenger::sendAcquire(const Instant& now) {
-  const Observation& observation = core_.known.observation;
+  Observation& observation = core_.known.observation;
   lastRequest_.answered = false;
   WriteRequest write = core_.draft(WriteRequest::Purpose::acquire, FencingToken{}, observation.expected());
   write.record.data = core_.options.data;
@@ -33,6 +33,7 @@ void Challenger::sendAcquire(const Instant& now) {
   core_.sendWrite(now, RequestKind::acquire, timeout, std::move(write));
   core_.inFlight->creates = observation.absent();
   core_.inFlight->inherits = observation.lacksTerms(core_.tokens.known);
+  observation.tried();
 }
 
 NextRole Challenger::handle(const Instant& now, const WriteAnswer& answer) {
@@ -98,10 +99,11 @@ NextRole Challenger::acquireLost(const Instant& now, const RequestInFlight& requ
 }
 
 /// The record shows an acquisition of ours whose answer was lost: the right counts from before that request was sent
-/// (I8).
+/// (I8). It is no right where another term was seen in between (I1).
 std::optional<NextRole> Challenger::adoptOwnAcquire(const Instant& now, const LeaseRecord& record) {
   const UnansweredWrite* found = unanswered_.find(record.version);
   if (found == nullptr || found->forNobody || record.released) return std::nullopt;
+  if (core_.known.observation.mayHideATerm(now, record)) return std::nullopt;
   const UnansweredWrite won = *found;
   const TermState right{won.sentAt, won.right.leadsFor, won.right.validFor, record.token};
   if (!right.leadsAt(now) || !mayLead() || record.token < core_.tokens.floor) return std::nullopt;

@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> payload, TermOrigin origin) {
-  core_.known.observation.forget();
+  core_.known.observation.forget(term_.right.token);
   core_.changes.forget();
   term_.forgiveFirstHeartbeat(now, core_.options.timing.heartbeat());
   core_.work.running = true;
@@ -187,7 +187,7 @@ NextRole Holder::endTerm(const Instant& now, nanoseconds stillValid, const std::
   const bool mayLast = stillValid > nanoseconds{0};
   const bool undrained = draining_ && mayLast;
   if (!mayLast) core_.publish(TermState{});
-  core_.closeTerm(now, right.token);
+  core_.closeTerm(now, right.token, found);
   if (core_.options.oneTerm) {
     if (mayLast) core_.known.observation.leave(right.anchor, right.validFor);
     if (undrained) core_.sentVersions.forget();

@@ -114,10 +114,15 @@ void MachineCore::answerRenews(const WrittenRight& written) {
   answerRenews(written.ticket, written.leavesOut ? Outcome::refused : Outcome::recorded);
 }
 
-void MachineCore::closeTerm(const Instant& now, FencingToken token) {
+/// If another one holds the lease, the next candidacy of this client waits for it, also where the store has lost that
+/// term meanwhile. So does one after a candidacy that held nothing, for what that one saw.
+void MachineCore::closeTerm(const Instant& now, FencingToken token, const std::optional<LeaseRecord>* found) {
   candidacy.endTurn(now, token);
   inFlight.reset();
-  known.observation.forget();
+  known.asReleased = false;
+  if (!token.isNone()) known.observation.forget(token);
+  const bool shown = options.oneTerm && found != nullptr && *found;
+  if (shown && !isOwn(**found)) known.observation.confirm(now, *found, false);
   answerRenews(changes.ticket(), action::Recorded::Outcome::unknown);
   changes.forget();
 }

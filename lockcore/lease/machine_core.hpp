@@ -113,8 +113,9 @@ class MachineCore {
   /// The write with this right is in the record, and nothing of the writes before it that it does not carry.
   void answerRenews(const WrittenRight& written);
 
-  /// Ends the last term, which had this token. What was reported stays, and its work may still run.
-  void closeTerm(const Instant& now, FencingToken token);
+  /// Ends the last term, which had this token (none: there was no term). What was reported stays, and its work may
+  /// still run. `found`: the record, if an answer has just shown it.
+  void closeTerm(const Instant& now, FencingToken token, const std::optional<LeaseRecord>* found = nullptr);
   [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
 
   [[nodiscard]] bool isOwn(const LeaseRecord& record) const { return record.holder == options.holder; }

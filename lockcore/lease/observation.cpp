@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
+#include "lockcore/port/name_text.hpp"
+
 namespace tenure {
 
 Observation::Sighting::Sighting(const LeaseRecord& record)
@@ -26,17 +30,21 @@ bool Observation::Sighting::renewedBy(const LeaseRecord& record) const noexcept 
 }
 
 bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
+  const auto next = record ? std::make_shared<const Sighting>(*record) : nullptr;
   const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
   const bool news = !known_ || !same;
   if (news) {
-    if (record) noteLoss(now, *record);
+    if (next) noteLoss(now, *next, written);
     renewed_ = record && record_ && record_->renewedBy(*record);
     firstSeen_ = now;
-    vanishedLease_ = leaseToWaitOut(record);
+    // What this candidate has acquired from this state, and removed, has no other owner.
+    vanishedLease_ = !record && written && tried_ ? std::chrono::milliseconds{0} : leaseToWaitOut(record);
     afterAnother_ = record && record->vanished && record_ && record_->keptAtRelease;
   }
-  record_ = record ? std::make_shared<const Sighting>(*record) : nullptr;
+  if (!same) tried_ = false;
+  record_ = next;
   if (record) newestToken_ = std::max(newestToken_, record->token);
+  if (record && record->released) overToken_ = std::max(overToken_, record->token);
   // The counter may state this candidate's own last term, because the client that has led since counts nothing.
   written_ = written && !afterAnother_ && !(record && record->inherited);
   known_ = true;
@@ -44,24 +52,66 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   return news;
 }
 
-/// The store has gone back behind a term that held the lease when it was seen last. That term may still run, and it may
-/// be an operator's pause; only this candidate's memory knows of it. It may have been renewed since, and then all of
-/// its lease is ahead. Only a term of which no renewal was ever seen, in half of its lease, is taken for one that
-/// nobody renews (a pause): it ends when it was to end. A later term shows that somebody was free to begin one.
-void Observation::noteLoss(const Instant& now, const LeaseRecord& record) {
-  const bool goesOn = record_ && record_->version.history() == record.version.history();
-  // A later term, or what the holder of this one has written since.
-  if (lost_ && (record.token > lost_->token || (record.token == lost_->token && goesOn))) lost_.reset();
-  const bool held = record_ && !record_->released && !record_->vanished && !written_;
-  // A record without a token is that of another client, which counts nothing.
-  if (!held || record.token.isNone() || record.token > record_->token) return;
-  // Of a term that the store has kept, the renewal that made its lease longer may be lost.
-  if (record.token == record_->token && (goesOn || record.leaseDuration >= record_->leaseDuration)) return;
-  const bool renewed = renewed_ || elapsedForChallenger(firstSeen_, confirmedAt_) * 2 < record_->leaseDuration;
-  const LostTerm lost{record_->holder, record_->token, renewed ? now : firstSeen_, record_->leaseDuration};
+/// The store has gone back behind a term that held the lease when it was seen last, or whose record had vanished. That
+/// term may still run, and it may be an operator's pause; only this candidate's memory knows of it. So what is owed to
+/// it is kept until its lease has passed, its end is shown, or a later term shows that somebody was free to begin one.
+void Observation::noteLoss(const Instant& now, const Sighting& next, bool written) {
+  if (lost_ && ends(*lost_, next, written)) lost_.reset();
+  const auto lost = lostBehind(now, next, written);
+  if (!lost) return;
   // The next failover may lose a short term that began while a longer one was waited out.
   const auto left = [&](const LostTerm& term) { return term.lease - elapsedForChallenger(term.from, now); };
-  if (!lost_ || left(lost) > left(*lost_)) lost_ = std::make_shared<const LostTerm>(lost);
+  if (!lost_ || left(*lost) > left(*lost_)) lost_ = std::make_shared<const LostTerm>(*lost);
+}
+
+/// A release is a term's last write, whichever history shows it.
+bool Observation::ends(const LostTerm& term, const Sighting& next, bool written) const {
+  if (next.token == term.token) return next.released || goesOn(next);
+  return next.token > term.token && (tried_ || !written);
+}
+
+/// What the holder has written since, and not an older state of its term.
+bool Observation::goesOn(const Sighting& next) const {
+  return record_ && !record_->vanished && record_->version.history() == next.version.history();
+}
+
+/// The term that may hold the lease by the state that was seen last. A state of a term that is known to be over is an
+/// old one.
+std::optional<LostTerm> Observation::owed() const {
+  if (record_ && (record_->released || written_ || record_->token <= overToken_)) return std::nullopt;
+  const bool gone = !record_ || record_->vanished;
+  const auto lease = gone ? vanishedLease_ : record_->leaseDuration;
+  if (lease.count() == 0) return std::nullopt;
+  if (record_) return LostTerm{record_->holder, record_->token, firstSeen_, lease};
+  return LostTerm{vanishedRecord(newestToken_, lease).holder, newestToken_, firstSeen_, lease};
+}
+
+/// A candidate's own acquisition follows the state on which it was conditioned, under a higher token. If it arrives
+/// later, what came between has ended, or was removed; but in another history it may be lost (a promotion has brought
+/// the state before it back). Then the acquisition is no later term: it shows nothing of the one between.
+///
+/// A lost term may have been renewed since it was seen, and then all of its lease is ahead. Only of a pause nobody
+/// renews: it ends when it was to end, if it was seen without a change for half of its lease.
+std::optional<LostTerm> Observation::lostBehind(const Instant& now, const Sighting& next, bool written) const {
+  const bool rises = next.token.isNone() || next.token > newestToken_;
+  const bool follows = written && rises && (tried_ || history() == next.version.history());
+  if (follows) return std::nullopt;
+  auto term = owed();
+  // A record without a token is that of another client, which counts nothing.
+  if (!term || term->token.isNone()) return std::nullopt;
+  if (!written && (next.token.isNone() || next.token > term->token)) return std::nullopt;
+  // Of a term that the store has kept, the renewal that made its lease longer may be lost.
+  const bool kept = next.token == term->token && (goesOn(next) || next.leaseDuration >= term->lease);
+  if (kept || ends(*term, next, written)) return std::nullopt;
+  const bool seenForLong = elapsedForChallenger(firstSeen_, confirmedAt_) * 2 >= term->lease;
+  const bool isPause = nameOf(term->holder).starts_with(pauseNamePrefix);
+  if (renewed_ || !seenForLong || !isPause) term->from = now;
+  return term;
+}
+
+bool Observation::mayHideATerm(const Instant& now, const LeaseRecord& own) const {
+  const bool waits = lost_ && elapsedForChallenger(lost_->from, now) < lost_->lease;
+  return waits || lostBehind(now, Sighting{own}, true);
 }
 
 /// A record that vanishes (TTL, an operator, a restored table) says nothing about its holder, nor about a process that
@@ -85,7 +135,7 @@ std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseR
 
 void Observation::adopt(const LeaseSighting& sighting) {
   record_ = sighting.record ? std::make_unique<const Sighting>(*sighting.record) : nullptr;
-  written_ = false;
+  written_ = tried_ = false;
   vanishedLease_ = sighting.vanishedLease;
   if (record_)
     vanishedLease_ =
@@ -100,8 +150,9 @@ void Observation::adopt(const LeaseSighting& sighting) {
 
 bool Observation::adoptReleased(const Instant& now, const Observation& other) {
   if (!other.known_ || !other.record_ || !other.record_->released || other.record_->inherited) return false;
+  noteLoss(now, *other.record_, false);
   record_ = other.record_;
-  written_ = false;
+  written_ = tried_ = false;
   vanishedLease_ = std::chrono::milliseconds{0};
   firstSeen_ = now;
   known_ = true;
@@ -136,8 +187,9 @@ void Observation::leave(const Instant& anchor, std::chrono::nanoseconds validFor
   leftFor_ = validFor;
 }
 
-void Observation::forget() noexcept {
-  known_ = false;
+void Observation::forget(FencingToken own) noexcept {
+  overToken_ = std::max(overToken_, own);
+  known_ = tried_ = false;
   record_.reset();
   lost_.reset();
   vanishedLease_ = std::chrono::milliseconds{0};

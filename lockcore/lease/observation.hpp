@@ -33,8 +33,10 @@ class Observation {
   /// This candidate has lost a term, and its work may continue for `validFor` from `anchor`. Until then what this
   /// candidate wrote is not free for the candidate itself either.
   void leave(const Instant& anchor, std::chrono::nanoseconds validFor) noexcept;
-  /// Drops all knowledge: this candidate has held the lease since.
-  void forget() noexcept;
+  /// Drops all knowledge: this candidate has held the lease since, up to this term.
+  void forget(FencingToken own) noexcept;
+  /// An acquisition on condition of this state was sent.
+  void tried() noexcept { tried_ = true; }
 
   /// The same state, seen earlier by another part of this process that applied the rule of this class to it.
   void adopt(const LeaseSighting& sighting);
@@ -61,6 +63,9 @@ class Observation {
   [[nodiscard]] bool lacksTerms(FencingToken newest) const noexcept;
   /// The store's history, as this state was read; empty if it has one, or there is no record.
   [[nodiscard]] std::string history() const { return record_ ? record_->version.history() : std::string{}; }
+  /// This candidate's unanswered acquisition has arrived as `own`. True: a term that was seen since it was sent may be
+  /// lost and still run.
+  [[nodiscard]] bool mayHideATerm(const Instant& now, const LeaseRecord& own) const;
   /// Null: none is known that may still hold the lease.
   [[nodiscard]] const std::shared_ptr<const LostTerm>& lost() const noexcept { return lost_; }
   /// Who holds the lease, for people; empty if it was seen to be free.
@@ -72,8 +77,14 @@ class Observation {
                                                                   std::chrono::nanoseconds politeness) const;
 
  private:
+  struct Sighting;
+
   [[nodiscard]] std::chrono::milliseconds leaseToWaitOut(const std::optional<LeaseRecord>& record) const;
-  void noteLoss(const Instant& now, const LeaseRecord& record);
+  void noteLoss(const Instant& now, const Sighting& next, bool written);
+  [[nodiscard]] bool ends(const LostTerm& term, const Sighting& next, bool written) const;
+  [[nodiscard]] std::optional<LostTerm> owed() const;
+  [[nodiscard]] std::optional<LostTerm> lostBehind(const Instant& now, const Sighting& next, bool written) const;
+  [[nodiscard]] bool goesOn(const Sighting& next) const;
   [[nodiscard]] std::chrono::nanoseconds untilFreeByRecord(const Instant& now,
                                                            std::chrono::nanoseconds politeness) const;
 
@@ -101,9 +112,11 @@ class Observation {
   bool known_{false};
   std::shared_ptr<const Sighting> record_{};    ///< on the heap: a holder has none, and there are many holders
   bool written_{false};                         ///< this candidate wrote it
+  bool tried_{false};                           ///< this candidate has sent an acquisition on condition of it
   bool afterAnother_{false};                    ///< the record vanished that another client had written, which may lead
   std::chrono::milliseconds vanishedLease_{0};  ///< how long to wait if the record is gone
   FencingToken newestToken_{};                  ///< the highest in any record that was seen
+  FencingToken overToken_{};                    ///< of the last term that is known to be over
   Instant firstSeen_{};                         ///< time after the first reply that showed this state was received
   Instant confirmedAt_{};                       ///< when it was shown last
   bool renewed_{false};                         ///< its term was seen before, by another write

@@ -185,14 +185,10 @@ void Releaser::releaseAgain(const Instant& now, const UnansweredWrite& late) {
   retry_.hurry(now);
 }
 
-/// `found`: the record, if the answer shows it. If another one holds it, the next candidacy of this client waits for
-/// that lease, also where the store has lost it meanwhile.
+/// `found`: the record, if the answer shows it.
 NextRole Releaser::released(const Instant& now, ReleaseResult result, const std::optional<LeaseRecord>* found) {
-  core_.closeTerm(now, term_.right.token);
+  core_.closeTerm(now, term_.right.token, found);
   core_.setLeader(now, std::nullopt);
-  if (core_.options.oneTerm && found != nullptr && *found && !core_.isOwn(**found)) {
-    core_.known.observation.confirm(now, *found, false);
-  }
   if (core_.stopping || core_.options.oneTerm) return {next::Stop{result}};
   // Stepping down means that another candidate gets the lease: this one does not compete for one lease duration.
   return {next::Challenge{core_.options.timing.duration(), found}};

@@ -27,6 +27,9 @@ struct OddCharacter {
   [[nodiscard]] TENURE_API std::string text() const;
 };
 
+/// Begins the name of the holder that is an operator's pause, which nobody renews. No candidate may be called so.
+inline constexpr std::string_view pauseNamePrefix{"paused by "};
+
 /// `\u200b`, as C++, JSON and YAML write it; `\U000e0001` beyond four digits.
 [[nodiscard]] TENURE_API std::string escapeOf(const OddCharacter& odd);
 

@@ -29,6 +29,21 @@ class RunFailuresTest : public GroupFixture {
     EXPECT_EQ(sqlite3_exec(other, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(other);
     sqlite3_close(other);
   }
+
+  /// A candidate whose first job is not looked at before its term has ended, because the store was blocked.
+  [[nodiscard]] std::unique_ptr<Subprocess> endsBeforeItsJobBegins(const std::vector<std::string>& options) const {
+    auto words = run(options, actingJob());
+    words.front() = LATE_START;
+    auto alice = std::make_unique<Subprocess>(words, as("alice"));
+    EXPECT_TRUE(alice->saysOnStderr("elected with fencing token 1")) << alice->errors();
+    sqlite3* blocker = nullptr;
+    EXPECT_EQ(sqlite3_open(database().c_str(), &blocker), SQLITE_OK);
+    sqlite3_busy_timeout(blocker, 5000);
+    EXPECT_EQ(sqlite3_exec(blocker, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+    EXPECT_TRUE(alice->saysOnStderr("leadership ended before the job was started"));
+    sqlite3_close(blocker);
+    return alice;
+  }
 };
 
 TEST_F(RunFailuresTest, KilledSupervisorsJobDiesAndAnotherCandidateTakesOver) {
@@ -111,6 +126,22 @@ TEST_F(RunFailuresTest, OnceTellsThatLeadershipWasLost) {
   alice.signal(SIGCONT);
   EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();
   EXPECT_NE(alice.errors().find("tenure: leadership ended while the job ran"), std::string::npos) << alice.errors();
+}
+
+TEST_F(RunFailuresTest, OnceTellsThatLeadershipEndedBeforeTheJobWasStarted) {
+  configure();
+  const auto alice = endsBeforeItsJobBegins({"--once"});
+  EXPECT_EQ(alice->wait(), cli::exitLost) << alice->errors();
+  EXPECT_EQ(alice->errors().find("cannot be started"), std::string::npos) << alice->errors();
+  EXPECT_EQ(firstAct(1), 0) << "the job did not run";
+}
+
+TEST_F(RunFailuresTest, TermThatEndsBeforeItsJobWasStartedIsFollowedByTheNext) {
+  configure();
+  const auto alice = endsBeforeItsJobBegins({});
+  EXPECT_TRUE(begins(2)) << alice->errors();
+  EXPECT_EQ(firstAct(1), 0);
+  EXPECT_EQ(alice->errors().find("gives leadership up"), std::string::npos) << alice->errors();
 }
 
 TEST_F(RunFailuresTest, BlockedStoreEndsTheJobBeforeTheLeaseAndLettingGoElectsAgain) {

@@ -227,6 +227,43 @@ TEST_F(AfterARefusedRelease, I3_theLeaseOfWhoTookItIsWaitedOutByTheNextOfItsProc
   EXPECT_GE(elapsedForHolder(released_, next_->now), 10s) << "whoever took it may be at work";
 }
 
+/// The first candidacy has won nothing: its acquisition is not answered, and then it is shown who leads.
+TEST(LeaseMachineOneTerm, I3_whatACandidacySawThatHeldNothingIsWaitedOutByTheNextOfItsProcess) {
+  MachineHarness first{tenSecondLease(), patient(1s)};
+  first.becomeAcquiring();
+  first.answerWrite(Unknown{transientError()});
+  first.answerRead(std::optional{othersRecord("other-1", 9)});
+  while (first.state() != LeaseState::releasing) first.toWakeup();
+  first.answerWrite(Conflict{});
+  ASSERT_EQ(first.state(), LeaseState::stopped);
+  OneTerm second = patient(std::nullopt);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  m.step(event::Start{});
+  m.answerRead(absent);  // a promotion has lost that term
+  ASSERT_EQ(m.state(), LeaseState::candidate);
+  EXPECT_EQ(readUntilElse(m, absent), "acquire");
+  EXPECT_GE(elapsedForHolder(first.now, m.now), 10s);
+}
+
+TEST(LeaseMachineOneTerm, I3_whoTookALockFromItsHolderIsWaitedOutByTheNextOfItsProcess) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.becomeLeading();
+  first.toWakeup();
+  first.answerWrite(Conflict{std::optional{othersRecord("other-1", 9)}});
+  ASSERT_EQ(first.state(), LeaseState::stopped);
+  OneTerm second = patient(std::nullopt);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  m.step(event::Start{});
+  m.answerRead(absent);
+  ASSERT_EQ(m.state(), LeaseState::candidate);
+  EXPECT_EQ(readUntilElse(m, absent), "acquire");
+  EXPECT_GE(elapsedForHolder(first.now, m.now), 10s);
+}
+
 /// The release is not answered, so nothing else shows that token.
 TEST(LeaseMachineOneTerm, I7_theTokenOfALookThatTheReleaseHadToAwaitIsKnownToTheNextOfItsProcess) {
   MachineHarness first{tenSecondLease(), patient(std::nullopt)};

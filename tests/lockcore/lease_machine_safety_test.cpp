@@ -27,6 +27,24 @@ TEST(I1AtMostOneValidLeader, theHoldersRightEndsBeforeAChallengerMayTakeOver) {
   }
 }
 
+/// It was conditioned on there being no record, and a promotion that lost the other's term has made that true again.
+TEST(I1AtMostOneValidLeader, aLateAcquisitionIsNoTermWhereAnotherWasSeenSince) {
+  MachineHarness m;
+  m.becomeAcquiring();
+  m.answerWrite(Unknown{transientError()});
+  LeaseRecord others = othersRecord();
+  others.version = RecordVersion{"other-1", "4/1"};
+  m.answerRead(std::optional{others});
+  LeaseRecord late = m.written(std::uint64_t{1} << 40U);
+  late.version = RecordVersion{late.version.text(), "4/2"};
+  const Instant seen = m.now;
+  m.toWakeup();
+  m.answerRead(std::optional{late});
+  EXPECT_EQ(m.elections(), 0U) << "the other one may lead";
+  EXPECT_EQ(readUntilElse(m, late), "acquire");
+  EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
+}
+
 TEST(I1AtMostOneValidLeader, foreignTimesDecideNothing) {
   for (const std::int64_t millis : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{4'000'000'000'000}}) {
     MachineHarness m;

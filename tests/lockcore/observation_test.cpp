@@ -55,7 +55,7 @@ TEST_F(ObservationTest, anyChangeStartsTheWaitAnew) {
       changed([](LeaseRecord& r) { r.leaseDuration = 8s; }),
   };
   for (const LeaseRecord& record : changes) {
-    observation.forget();
+    observation.forget({});
     see(first);
     pass(6s);
     EXPECT_TRUE(see(record));
@@ -131,7 +131,7 @@ TEST_F(ObservationTest, whatThisCandidateWroteHasNoOtherOwnerToWaitFor) {
 TEST_F(ObservationTest, forgottenMeansThatTheWaitBeginsAgain) {
   see(othersRecord());
   pass(9s);
-  observation.forget();
+  observation.forget({});
   EXPECT_EQ(untilFree(), std::nullopt);
   EXPECT_TRUE(see(othersRecord()));
   EXPECT_EQ(untilFree(), 10s);
@@ -191,7 +191,7 @@ TEST_F(ObservationTest, aVanishedRecordIsWaitedOutAlsoIfItWasFree) {
   see(std::nullopt);
   EXPECT_EQ(untilFree(), 10s);
 
-  observation.forget();
+  observation.forget({});
   LeaseRecord record = othersRecord();
   record.livenessFile = LivenessFile{"beacon-1", "boot", 1, 2};
   see(record);
@@ -199,7 +199,7 @@ TEST_F(ObservationTest, aVanishedRecordIsWaitedOutAlsoIfItWasFree) {
   see(std::nullopt);
   EXPECT_EQ(untilFree(), 10s);
 
-  observation.forget();
+  observation.forget({});
   see(othersRecord(), true);
   see(std::nullopt);
   EXPECT_EQ(untilFree(), 10s);
@@ -218,7 +218,7 @@ TEST_F(ObservationTest, aRecordThatVanishedWhileItWasNotUnderstoodIsWaitedOut) {
   see(std::nullopt);
   EXPECT_EQ(untilFree(), 10s) << "whatever was not understood may have been a record again";
 
-  observation.forget();
+  observation.forget({});
   see(othersRecord());
   pass(20s);
   observation.distrust();
@@ -242,7 +242,7 @@ TEST_F(ObservationTest, anOpenTermOfTheCounterIsWaitedOutFromItsFirstSighting) {
 
 TEST_F(ObservationTest, ofARecordThatVanishedAndItsCounterTheLongerLeaseIsWaitedOut) {
   for (const auto& [seen, stated] : {std::pair{10s, 8s}, std::pair{8s, 10s}}) {
-    observation.forget();
+    observation.forget({});
     see(othersRecord("v1", 5, seen));
     pass(2s);
     see(vanishedRecord(FencingToken{5}, stated));
@@ -255,7 +255,7 @@ TEST_F(ObservationTest, afterARecordWithoutATokenTheCounterIsNotWaitedFor) {
   see(othersRecord("v1", 0, 10s));  // its client takes over without the counter, and releases by deleting
   see(vanishedRecord(FencingToken{5}, 10s));
   EXPECT_EQ(untilFree(5ms), 5ms);
-  observation.forget();
+  observation.forget({});
   see(othersRecord("v1", 0, 10s));
   observation.distrust();
   see(vanishedRecord(FencingToken{5}, 10s));
@@ -293,7 +293,7 @@ TEST_F(ObservationTest, aRecordThatComesBackEndsTheWaitForTheVanishedOne) {
   see(releasedRecord("v2", 6));
   EXPECT_EQ(untilFree(), 0s);
   see(othersRecord("v3", 7, 4s));
-  observation.forget();
+  observation.forget({});
   see(std::nullopt);
   EXPECT_EQ(untilFree(), 0s) << "nothing was known";
 }
@@ -354,11 +354,17 @@ TEST_F(ObservationTest, anInheritedReleaseIsNotHandedOn) {
   EXPECT_FALSE(observation.adoptReleased(now, predecessor));
 }
 
+LeaseRecord pauseOfAnHour() {
+  LeaseRecord record = othersRecord("pause", 9, 60min);
+  record.holder = "paused by alice@db1: maintenance#2";
+  return record;
+}
+
 /// An operator's pause is such a term: nobody renews it.
 TEST_F(ObservationTest, aTermThatTheStoreHasLostIsWaitedOutByWhoSawIt) {
-  see(othersRecord("pause", 9, 60min));
+  see(pauseOfAnHour());
   pass(45min);
-  see(othersRecord("pause", 9, 60min));
+  see(pauseOfAnHour());
   see(inherited(releasedRecord("before", 8), "4/2"));
   ASSERT_TRUE(observation.lost());
   EXPECT_EQ(observation.lost()->token, FencingToken{9});
@@ -388,12 +394,21 @@ TEST_F(ObservationTest, aLostTermThatWasRenewedBeforeHasAllOfItsLeaseAheadHoweve
   EXPECT_EQ(untilFree(), 60s);
 }
 
+/// Its election may have come late, and the first renewal just before the loss.
+TEST_F(ObservationTest, aLostTermOfWhichNoRenewalWasSeenHasAllOfItsLeaseAheadIfItIsNoPause) {
+  see(othersRecord("v1", 9, 60s));
+  pass(55s);
+  see(othersRecord("v1", 9, 60s));
+  see(inherited(othersRecord("before", 8, 10s), "4/2"));
+  EXPECT_EQ(untilFree(), 60s);
+}
+
 TEST_F(ObservationTest, aPromotionThatKeepsAPauseDoesNotRenewIt) {
-  see(othersRecord("pause", 9, 60min));
+  see(pauseOfAnHour());
   pass(5min);
-  see(inherited(othersRecord("pause", 9, 60min), "4/2"));
+  see(inherited(pauseOfAnHour(), "4/2"));
   pass(40min);
-  see(inherited(othersRecord("pause", 9, 60min), "4/2"));
+  see(inherited(pauseOfAnHour(), "4/2"));
   see(inherited(releasedRecord("before", 8), "4/3"));
   EXPECT_EQ(untilFree(), 20min);
 }
@@ -436,6 +451,126 @@ TEST_F(ObservationTest, anOlderCopyThatWasPutBackLosesATermToo) {
   EXPECT_EQ(other.untilFree(now, 0ms), 60s) << "handed on to who begins to compete";
 }
 
+/// An operator deletes the record, and a promotion brings back the one before.
+TEST_F(ObservationTest, aLostTermWhoseRecordHadVanishedIsWaitedOut) {
+  const std::optional<LeaseRecord> gone[] = {vanishedRecord(FencingToken{9}, 60s), vanishedRecord(FencingToken{9}, 10s),
+                                             absent};
+  const LeaseRecord before[] = {othersRecord("before", 8, 30s), releasedRecord("before", 8),
+                                vanishedRecord(FencingToken{8}, 30s)};
+  for (const auto& vanished : gone) {
+    for (const LeaseRecord& older : before) {
+      observation = {};
+      see(othersRecord("v1", 9, 60s));
+      pass(5s);
+      see(vanished);
+      pass(40s);
+      see(inherited(older, "4/2"));
+      ASSERT_TRUE(observation.lost());
+      EXPECT_EQ(observation.lost()->token, FencingToken{9});
+      EXPECT_EQ(untilFree(), 60s) << "it may have been renewed where the deletion was lost, too";
+      see(inherited(releasedRecord("first", 7), "4/3"));
+      EXPECT_EQ(untilFree(), 60s) << "after a second promotion as well";
+    }
+  }
+}
+
+TEST_F(ObservationTest, aVanishedTermThatComesBackOrEndsIsNotLost) {
+  see(othersRecord("v1", 9, 60s));
+  see(absent);
+  see(inherited(othersRecord("v1", 9, 60s), "4/2"));
+  EXPECT_FALSE(observation.lost()) << "the deletion is lost, and not the term";
+  observation = {};
+  see(othersRecord("v2", 9, 60s));
+  see(absent);
+  see(inherited(othersRecord("v1", 9, 10s), "4/2"));
+  EXPECT_EQ(untilFree(), 60s) << "the renewal that made its lease longer is lost";
+  observation = {};
+  see(othersRecord("v1", 9, 60s));
+  see(absent);
+  see(releasedRecord("v2", 9));
+  EXPECT_EQ(untilFree(), 0s) << "it has ended";
+}
+
+TEST_F(ObservationTest, theReleaseOfALostTermEndsItWhicheverHistoryShowsIt) {
+  const auto lose = [&] {
+    observation = {};
+    see(othersRecord("v1", 9, 60s));
+    see(inherited(releasedRecord("before", 8), "4/2"));
+    ASSERT_EQ(untilFree(), 60s);
+  };
+  lose();
+  see(releasedRecord("v2", 9));
+  EXPECT_EQ(untilFree(), 0s);
+  lose();
+  see(inherited(releasedRecord("v2", 9), "4/3"));
+  EXPECT_EQ(untilFree(), 10s) << "as long as an inherited record is waited for";
+  lose();
+  see(releasedRecord("v0", 7));
+  EXPECT_EQ(untilFree(), 60s) << "the release of an earlier term says nothing";
+}
+
+TEST_F(ObservationTest, anOldStateOfATermThatWasSeenToEndOwesNothing) {
+  see(releasedRecord("v2", 9));
+  see(othersRecord("v1", 9, 60s));
+  see(releasedRecord("before", 8));
+  EXPECT_FALSE(observation.lost());
+  EXPECT_EQ(untilFree(), 0s);
+  observation.forget(FencingToken{12});
+  see(othersRecord("v3", 11, 60s));
+  see(releasedRecord("before", 8));
+  EXPECT_EQ(untilFree(), 0s) << "this candidate has held the lease since";
+}
+
+/// It was conditioned on a state that a promotion has brought back.
+TEST_F(ObservationTest, anOwnAcquisitionThatArrivesLateDoesNotEndTheWaitForATermThatWasSeenSince) {
+  LeaseRecord own = othersRecord("own", std::uint64_t{1} << 40U, 5s);
+  LeaseRecord others = othersRecord("v1", 9, 60s);
+  own.version = RecordVersion{"own", "4/2"};
+  others.version = RecordVersion{"v1", "4/1"};
+  see(absent);
+  observation.tried();
+  see(others);
+  EXPECT_TRUE(observation.mayHideATerm(now, own));
+  see(own, true);
+  EXPECT_EQ(untilFree(), 60s) << "its holder may lead";
+  see(othersRecord("v2", own.token.value() + 1, 10s));
+  EXPECT_EQ(untilFree(), 10s) << "a later term of another candidate ends the wait";
+
+  observation = {};
+  see(others);
+  pass(60s);
+  observation.tried();
+  EXPECT_FALSE(observation.mayHideATerm(now, own));
+  see(own, true);
+  EXPECT_LE(untilFree(), 0s) << "it was sent when that term had been waited out";
+
+  observation = {};
+  see(others);
+  own.version = RecordVersion{"own", "4/1"};
+  EXPECT_FALSE(observation.mayHideATerm(now, own)) << "within one history that term was removed";
+}
+
+TEST_F(ObservationTest, anOlderRecordOfOnesOwnIsNotWhatWasAcquiredLast) {
+  see(othersRecord("v1", 9, 60s));
+  pass(60s);
+  observation.tried();
+  see(inherited(othersRecord("own", 8, 5s), "4/2"), true);
+  EXPECT_EQ(untilFree(), 60s) << "the acquisition was refused by a renewal that is lost";
+}
+
+TEST_F(ObservationTest, theReleaseOfAnotherClientOfTheProcessDoesNotHideALaterTerm) {
+  Observation predecessor;
+  predecessor.confirm(now, releasedRecord("v8", 8), true);
+  see(othersRecord("v9", 9, 60s));
+  ASSERT_TRUE(observation.adoptReleased(now, predecessor));
+  EXPECT_EQ(untilFree(), 60s);
+  observation = {};
+  predecessor.confirm(now, releasedRecord("v10", 10), true);
+  see(othersRecord("v9", 9, 60s));
+  ASSERT_TRUE(observation.adoptReleased(now, predecessor));
+  EXPECT_EQ(untilFree(), 0s);
+}
+
 TEST_F(ObservationTest, aLaterTermTakesThePlaceOfALostOne) {
   see(othersRecord("pause", 9, 60min));
   see(inherited(releasedRecord("before", 8), "4/2"));
@@ -449,7 +584,7 @@ TEST_F(ObservationTest, whatWasReleasedOrIsKnownToTheStoreIsNotLost) {
   see(releasedRecord("v9", 9));
   see(inherited(releasedRecord("v8", 8), "4/2"));
   EXPECT_FALSE(observation.lost()) << "it was seen to end";
-  observation.forget();
+  observation.forget({});
   see(othersRecord("v9", 9));
   see(inherited(othersRecord("v9", 9), "4/2"));
   EXPECT_FALSE(observation.lost()) << "the standby has it";

@@ -14,6 +14,14 @@ std::string eventText(const LeaseEvent& event) {
   return names[event.index()];
 }
 
+std::string recordText(const std::optional<LeaseRecord>& record) {
+  if (!record) return "no record";
+  std::string out = (record->vanished ? "no record of " : record->holder + ' ') + toString(record->token) + " lease " +
+                    std::to_string(record->leaseDuration.count()) + " ms " + record->version.text().substr(0, 8);
+  if (!record->version.history().empty()) out += " in " + record->version.history();
+  return out + (record->released ? ", released" : "") + (record->inherited ? ", inherited" : "");
+}
+
 struct ActionText {
   std::string operator()(const action::SendRead& a) const { return "read #" + std::to_string(a.attempt); }
   std::string operator()(const action::SendWrite& a) const {
@@ -243,16 +251,31 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
     return current && elapsedForHolder(life.sentAt, life.clock.at(now_)) < patience;
   };
   const auto show = [&](const std::optional<LeaseRecord>& record) {
+    if (options_.trace) note(process, "    shown " + recordText(record));
     life.unreadable = false;
     if (record && record->holder == life.name) life.shownOwn = true;
+    if (!record) {  // somebody may have taken the lease before the record vanished
+      life.heldShown = std::max(life.heldShown, life.topShown);
+      if (life.lock) life.lock->shownFree = false;
+      return;
+    }
+    const FencingToken token = record->token;
+    life.topShown = std::max(life.topShown, token);
+    const bool holds = !record->released && life.find(record->version) == nullptr;
+    if (token > life.heldShown || (token == life.heldShown && !holds)) life.heldShown = holds ? token : FencingToken{};
     // A token that has fallen is that of an older state: the term that was shown before it is waited out.
-    const bool fell = record && !record->token.isNone() && record->token < life.highestShown;
-    if (life.lock) life.lock->shownFree = record && record->released && !record->inherited && !fell;
-    if (record && record->holder != life.name) life.highestShown = std::max(life.highestShown, record->token);
+    const bool fell = !token.isNone() && token < life.heldShown;
+    if (life.lock) life.lock->shownFree = record->released && !record->inherited && !fell;
+    if (record->holder == life.name || token < life.highestShown) return;
+    life.highestShown = token;
+    life.shownLease = record->leaseDuration;
   };
   if (const auto* begin = std::get_if<event::Start>(&event)) {
     const auto& sighting = begin->sighting;
-    if (sighting && sighting->record) life.highestShown = sighting->record->token;
+    if (sighting && sighting->record) {
+      life.highestShown = sighting->record->token;
+      life.shownLease = sighting->record->leaseDuration;
+    }
   }
   if (const auto* told = std::get_if<event::TokenSeen>(&event)) checker_.told(life, told->token);
   if (const auto* read = std::get_if<event::ReadReply>(&event)) {

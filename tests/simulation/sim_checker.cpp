@@ -106,10 +106,13 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   }
   if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
   for (const SimLife* other : all) {
-    // Nobody knows how long to wait for a lost term, except who was shown it, and no later one, before this was sent.
-    // What a resource has told is no sighting of the holder, and of a term that was kept a longer lease may be lost.
+    // Nobody knows how long to wait for a lost term, except who was shown it, with its lease, and no later one, before
+    // this was sent. What a resource has told is no sighting of the holder, and of a term that was kept a longer lease
+    // may be lost. Whoever was shown an old state without a record is refused, unless a promotion leaves none either.
     const FencingToken token = other->published.token;
-    const bool knew = token > kept_ && write->floor == token && writer.highestShown == token && writer.toldOf != token;
+    const bool shown = writer.highestShown == token && other->published.validFor <= writer.shownLease;
+    const bool believesItGone = misled && write->creates;
+    const bool knew = token > kept_ && write->floor == token && shown && writer.toldOf != token && !believesItGone;
     const FencingToken excused = knew ? overwritten_ : std::max(overwritten_, unprotected_);
     if (other == &writer || other->published.token <= excused) continue;
     if (misled && other->published.token <= erased_) continue;

@@ -47,22 +47,25 @@ struct SimLife {
     leastHeartbeat = std::min<std::chrono::nanoseconds>(leastHeartbeat, other.heartbeat());
   }
 
-  std::optional<FencingToken> term{};  // elected, and not yet revoked
-  FencingToken lastToken{};            // the token of its last term
-  FencingToken highestShown{};         // in any record of another holder that was delivered to it
-  FencingToken toldOf{};               // reported by a resource, near enough to what it knows to be believed
-  FencingToken mayBelieve{};           // reported by a resource, near enough to what the store has
-  bool working{false};                 // the work of a term has not ended
-  bool shownOwn{false};                // in this term, a read or a conflict has shown it its own record
-  bool stuck{false};                   // the work reports no progress
+  std::optional<FencingToken> term{};      // elected, and not yet revoked
+  FencingToken lastToken{};                // the token of its last term
+  FencingToken highestShown{};             // in any record of another holder that was delivered to it
+  std::chrono::nanoseconds shownLease{0};  // the lease that was shown with it last
+  FencingToken topShown{};                 // in any record
+  FencingToken heldShown{};  // the highest that was shown to hold the lease, or to have lost its record, and not to end
+  FencingToken toldOf{};     // reported by a resource, near enough to what it knows to be believed
+  FencingToken mayBelieve{};  // reported by a resource, near enough to what the store has
+  bool working{false};        // the work of a term has not ended
+  bool shownOwn{false};       // in this term, a read or a conflict has shown it its own record
+  bool stuck{false};          // the work reports no progress
   bool stopped{false};
-  bool saysFree{false};      // it stopped, and reported that it does not hold the lease
-  TrueTime releasedAt{-1};   // it stopped, and reported that the record is marked as released
-  bool unreadable{false};    // by the last read the record cannot be understood
-  TrueTime troubledAt{-1};   // the last fault that could delay or lose something of this life
-  TrueTime misledAt{-1};     // the last time that it was shown something other than the truth
-  bool atOldPrimary{false};  // a primary that lived on beside the promoted one has answered it
-  TrueTime stalledAt{-1};    // until then it may not have run when it should have
+  bool saysFree{false};                    // it stopped, and reported that it does not hold the lease
+  TrueTime releasedAt{-1};                 // it stopped, and reported that the record is marked as released
+  bool unreadable{false};                  // by the last read the record cannot be understood
+  TrueTime troubledAt{-1};                 // the last fault that could delay or lose something of this life
+  TrueTime misledAt{TrueTime::min() / 2};  // the last time that it was shown something other than the truth
+  bool atOldPrimary{false};                // a primary that lived on beside the promoted one has answered it
+  TrueTime stalledAt{-1};                  // until then it may not have run when it should have
 
   void stalledUntil(TrueTime when) noexcept {
     stalledAt = std::max(stalledAt, when);

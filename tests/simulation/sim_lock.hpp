@@ -38,7 +38,8 @@ struct SimLockClient {
   std::string name;
   std::shared_ptr<const LeaseMemory> memory{};
   // What the checker knows about that memory.
-  FencingToken highestShown{}, toldOf{}, mayBelieve{};
+  FencingToken highestShown{}, topShown{}, heldShown{}, toldOf{}, mayBelieve{};
+  std::chrono::nanoseconds shownLease{0};
   FencingToken lastToken{};
 };
 

@@ -59,7 +59,8 @@ void SimWorld::beginCandidacy(Process& process, Turn turn) {
   life->manual = happens(FaultKind::manualHeartbeat);
   life->lock = drawLock(turn.waited);
   life->lastToken = client.lastToken;
-  life->highestShown = client.highestShown;
+  life->highestShown = client.highestShown, life->shownLease = client.shownLease, life->topShown = client.topShown;
+  life->heldShown = client.heldShown;
   life->toldOf = client.toldOf;
   life->mayBelieve = client.mayBelieve;
   life->troubledAt = old.troubledAt, life->misledAt = old.misledAt, life->stalledAt = old.stalledAt;
@@ -134,6 +135,9 @@ void SimWorld::endCandidacy(Process& process, const action::Stopped& stopped) {
   client.memory = forgets ? nullptr : stopped.memory;
   client.lastToken = forgets ? FencingToken{} : life.lastToken;
   client.highestShown = forgets ? FencingToken{} : life.highestShown;
+  client.shownLease = life.shownLease;
+  client.topShown = forgets ? FencingToken{} : life.topShown;
+  client.heldShown = forgets ? FencingToken{} : life.heldShown;
   client.toldOf = forgets ? FencingToken{} : life.toldOf;
   client.mayBelieve = forgets ? FencingToken{} : life.mayBelieve;
   process.left = stopped.memory;
