@@ -44,7 +44,7 @@ struct JobView {
 /// For people.
 [[nodiscard]] std::string toTable(const std::vector<JobView>& jobs, const std::string& file, bool colours);
 
-/// One JSON object on a line; docs/reference/program.md lists the keys.
+/// One JSON object on a line; docs/program/jobs.md lists the keys.
 [[nodiscard]] std::string toJson(const JobView& job, const std::string& group, const std::string& store);
 
 }  // namespace tenure::cli

@@ -49,7 +49,7 @@ struct LeaseView {
 
 /// For people: a table.
 [[nodiscard]] std::string toTable(const LeaseView& view, bool colours);
-/// One line with a line break; docs/reference/program.md lists the keys.
+/// One line with a line break; docs/program/operate.md lists the keys.
 [[nodiscard]] std::string toJson(const LeaseView& view);
 
 }  // namespace tenure::cli

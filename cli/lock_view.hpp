@@ -10,7 +10,7 @@
 
 namespace tenure::cli {
 
-/// One JSON object on a line; docs/reference/program.md lists the keys.
+/// One JSON object on a line; docs/program/locks.md lists the keys.
 [[nodiscard]] std::string toJson(const LockToken& token);
 /// What the program calls it, in JSON and in tables.
 [[nodiscard]] std::string_view wordOf(const LockError& error);
