@@ -1,4 +1,5 @@
-// The public classes under faults, by seeds (I1, I4, I5, I9, I10). tests/simulation/README.md says how to run more of it.
+// The public classes under faults, by seeds (I1, I4, I5, I9, I10). tests/simulation/README.md says how to run more of
+// it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
