@@ -1,5 +1,6 @@
 #include "postgresql_by_hand.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -144,6 +145,7 @@ class PostgresqlByHand::Impl {
 
   PGconn* connection_;
   const postgresql_store::Statements statements_{"public", "tenure_lease"};
+  std::optional<postgresql_store::RowState> lease_{};  ///< as the last renewal left it
 };
 
 PostgresqlByHand::PostgresqlByHand(const std::string& url) : impl_{std::make_unique<Impl>(url)} {}
