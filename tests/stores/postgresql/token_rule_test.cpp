@@ -27,6 +27,7 @@ FencingToken planned(const std::optional<KnownTokens>& tokens, FencingToken floo
     if (tokens->copy != 0) row[tokenColumn] = std::to_string(tokens->copy);
     row[counterHistoryColumn] = tokens->history;
   }
+  if (tokens) row[historyColumn] = present;  // nothing is inherited
   row[presentHistoryColumn] = present;
   const auto state = stateOf(std::move(row));
   WriteRequest request;
