@@ -100,12 +100,13 @@ TEST_P(StoreContract, aFloorFarAboveEveryTokenHereIsRefusedByName) {
     EXPECT_EQ(rejected->error.errorClass, ErrorClass::misconfigured) << describe(outcome);
     EXPECT_NE(rejected->error.message.find("tenure fence recover"), std::string::npos) << describe(outcome);
   };
-  // Where tokens do not count by one, they begin above a number of the store's own.
-  refused({}, (fixture().countsByOne() ? 0 : 1'000'000) + maxReportedStep + 1);
+  // Where tokens do not count by one, they follow a number of the store's own, which rises with every write.
+  const std::uint64_t step = (fixture().countsByOne() ? 0 : 1'000'000) + maxReportedStep + 1;
+  refused({}, step);
   EXPECT_EQ(store().read(key), std::nullopt);
   const FencingToken token = store().apply(acquire(key, "a")).token;
   const LeaseRecord before = store().record(key);
-  refused({before.version}, token.value() + maxReportedStep + 1);
+  refused({before.version}, token.value() + step);
   refused({before.version}, maxFencingToken.value() - 1);
   EXPECT_TRUE(sameRecord(store().record(key), before));
   const FencingToken next = other().apply(acquire(key, "b", {before.version})).token;
