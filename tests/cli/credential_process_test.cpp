@@ -11,7 +11,7 @@ using CredentialProcess = GroupFixture;
 
 /// Some parents ignore SIGCHLD, and what they start inherits that. It must not cost the exit code.
 TEST_F(CredentialProcess, ItsExitCodeIsSeenWhereSigchldWasIgnored) {
-  directory_.write("aws", "[profile p]\ncredential_process = exit 3\n");
+  directory_.write("aws", "[profile p]\ncredential_process = sh -c 'exit 3'\n");
   directory_.write(
       "group.yaml",
       "group: test-group\ncandidate: { id: bob }\n"

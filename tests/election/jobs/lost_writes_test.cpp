@@ -31,6 +31,8 @@ class Timelines final : public ForwardingStore {
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+    for (RecordVersion& version : request.expected)
+      version = RecordVersion{version.text()};  // the store behind has none
     ForwardingStore::write(std::move(request), options,
                            [this, acquires, handler = std::move(handler)](WriteOutcome outcome) {
                              if (acquires && std::holds_alternative<Applied>(outcome)) acquiredIn_ = present_.load();
