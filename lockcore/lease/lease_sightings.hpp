@@ -20,6 +20,7 @@ struct LostTerm {
   FencingToken token;
   Instant from;                     ///< it may hold the lease for `lease`, counted from here
   std::chrono::milliseconds lease;  ///< as its record stated
+  std::string history{};            ///< of the store, when it was seen; empty: it has none, or that is not known
 };
 
 /// The state of one lease as it was seen. A machine that begins to compete for the lease gets it (event::Start), so

@@ -64,10 +64,11 @@ void Observation::noteLoss(const Instant& now, const Sighting& next, bool writte
   if (!lost_ || left(*lost) > left(*lost_)) lost_ = std::make_shared<const LostTerm>(*lost);
 }
 
-/// A release is a term's last write, whichever history shows it.
+/// A release is a term's last write, whichever history shows it. A late acquisition of this candidate's own is a later
+/// term only within one history.
 bool Observation::ends(const LostTerm& term, const Sighting& next, bool written) const {
   if (next.token == term.token) return next.released || goesOn(next);
-  return next.token > term.token && (tried_ || !written);
+  return next.token > term.token && (tried_ || !written || next.version.history() == term.history);
 }
 
 /// What the holder has written since, and not an older state of its term.
@@ -82,7 +83,7 @@ std::optional<LostTerm> Observation::owed() const {
   const bool gone = !record_ || record_->vanished;
   const auto lease = gone ? vanishedLease_ : record_->leaseDuration;
   if (lease.count() == 0) return std::nullopt;
-  if (record_) return LostTerm{record_->holder, record_->token, firstSeen_, lease};
+  if (record_) return LostTerm{record_->holder, record_->token, firstSeen_, lease, history()};
   return LostTerm{vanishedRecord(newestToken_, lease).holder, newestToken_, firstSeen_, lease};
 }
 

@@ -548,6 +548,13 @@ TEST_F(ObservationTest, anOwnAcquisitionThatArrivesLateDoesNotEndTheWaitForATerm
   see(others);
   own.version = RecordVersion{"own", "4/1"};
   EXPECT_FALSE(observation.mayHideATerm(now, own)) << "within one history that term was removed";
+
+  observation = {};
+  see(othersRecord("v1", 9, 60s));
+  see(releasedRecord("old", 8));  // an old answer
+  own.version = RecordVersion{"own"};
+  see(own, true);
+  EXPECT_EQ(untilFree(), 0s) << "nor has a store without histories lost it";
 }
 
 TEST_F(ObservationTest, anOlderRecordOfOnesOwnIsNotWhatWasAcquiredLast) {

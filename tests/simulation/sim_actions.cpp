@@ -255,7 +255,7 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
     life.unreadable = false;
     if (record && record->holder == life.name) life.shownOwn = true;
     if (!record) {  // somebody may have taken the lease before the record vanished
-      life.heldShown = std::max(life.heldShown, life.topShown);
+      life.heldShown = std::max({life.heldShown, life.topShown, life.lastToken});
       if (life.lock) life.lock->shownFree = false;
       return;
     }
