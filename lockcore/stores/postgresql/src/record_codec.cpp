@@ -289,9 +289,10 @@ RowState stateAfter(const Place& place, const RowState& seen, const LeaseKey& ke
   if (change.correction) correct(next.row, *change.correction);
   // What an operator corrects may not be understood.
   if (!change.correction) {
-    stored::StoredLease& lease = next;
-    lease = seen;
-    stored::apply(stored::Change{change}, lease);
+    const stored::StoredLease& before = seen;
+    stored::StoredLease& after = next;
+    after = before;
+    stored::apply(stored::Change{change}, after);
   }
   judgeByHistory(place, next);
   return next;
