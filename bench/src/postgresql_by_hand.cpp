@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <stdexcept>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
@@ -60,7 +62,7 @@ class PostgresqlByHand::Impl {
     using namespace postgresql_store;
     if (!lease_) lease_ = leaseNow(renewal.key);
     const auto change = std::get<stored::Change>(stored::decideWrite("bench", renewal, *lease_));
-    RowState next = stateAfter({}, *lease_, renewal.key, change);
+    RowState next = stateAfter(postgresql_store::Place{}, *lease_, renewal.key, change);
     const Job job = Jobs::write(rowChangeOf(*lease_, change, next), true);
     const auto text = [this](StatementId id, bool history) -> const std::string& {
       return statements_.sql(id, history);
@@ -104,7 +106,7 @@ class PostgresqlByHand::Impl {
       const bool isNull = PQgetisnull(row.get(), 0, column) != 0;
       texts.push_back(isNull ? Value{} : Value{PQgetvalue(row.get(), 0, column)});
     }
-    return leaseFrom({}, std::move(texts)).value();
+    return leaseFrom(postgresql_store::Place{}, std::move(texts)).value();
   }
   [[noreturn]] void fail() const { throw std::runtime_error(PQerrorMessage(connection_)); }
   void run(const char* sql) {
@@ -145,7 +147,7 @@ class PostgresqlByHand::Impl {
 
   PGconn* connection_;
   const postgresql_store::Statements statements_{"public", "tenure_lease"};
-  std::optional<postgresql_store::RowState> lease_{};  ///< as the last renewal left it
+  std::optional<postgresql_store::RowState> lease_{};  ///< of storesOwn(), as it was written last
 };
 
 PostgresqlByHand::PostgresqlByHand(const std::string& url) : impl_{std::make_unique<Impl>(url)} {}
