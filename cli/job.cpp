@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "adopted.hpp"
+#include "children.hpp"
 #include "exec_image.hpp"
 #include "exit_codes.hpp"
 
