@@ -134,6 +134,11 @@ class ShardedProcesses(unittest.TestCase):
 
     def kill(self, pids):
         """Returns the time of the kill, and the shards of the killed processes with their last tokens."""
+        # All stand still before the first dies: a process that is to be killed next could otherwise take over its shards.
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+            os.waitpid(pid, os.WUNTRACED)
+        self.ledger.read()
         owned = {shard: token for shard, token in self.ledger.current.items() if self.ledger.owners[shard, token] in pids}
         at = now()
         for pid in pids:
