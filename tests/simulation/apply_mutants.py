@@ -4,9 +4,9 @@ them when it starts.
 
     apply_mutants.py --to FOLDER --lists FILE... --folders FOLDER... [--tree ROOT]
 
-A list (mutants/*.txt) describes each mutant: its name, the rule that it breaks, the store under which it is searched
-(optional; otherwise the store is drawn), what it does, and its edits. An edit names a file of the product and gives
-lines that stay, lines that go (-) and lines that come (+).
+A list (mutants/*.txt) describes each mutant: its name, the rule that it breaks, the store and the kinds of faults under
+which it is searched (optional; otherwise they are drawn), what it does, and its edits. An edit names a file of the
+product and gives lines that stay, lines that go (-) and lines that come (+).
 
     noGuard (I1): the holder leaves no margin for clock rates
     lockcore/port/lease_options.cpp
@@ -27,7 +27,7 @@ import pathlib
 import re
 import sys
 
-HEAD = re.compile(r"(?P<name>[a-z]\w*) \((?P<rule>\w+)(?:, (?P<store>\w+))?\): (?P<what>\S.*)")
+HEAD = re.compile(r"(?P<name>[a-z]\w*) \((?P<rule>\w+)(?:, (?P<store>\w+))?(?:, faults (?P<faults>[\w,-]+))?\): (?P<what>\S.*)")
 MARK = re.compile(r"\bMUTANT\b")
 INCLUDE = '#include "simulation/mutants.hpp"\n'
 
@@ -72,6 +72,7 @@ class Mutant:
     rule: str
     store: str
     what: str
+    faults: str = "all"
     edits: list = dataclasses.field(default_factory=list)
 
 
@@ -83,7 +84,7 @@ def mutants_of(text, source):
             continue
         head = HEAD.fullmatch(line)
         if head:
-            mutants.append(Mutant(head["name"], head["rule"], head["store"] or "drawn", head["what"]))
+            mutants.append(Mutant(head["name"], head["rule"], head["store"] or "drawn", head["what"], head["faults"] or "all"))
         elif mutants and line[:2] in ("  ", "- ", "+ ") and mutants[-1].edits:
             mutants[-1].edits[-1].take(line)
         elif mutants and re.fullmatch(r"[\w./-]+", line):
@@ -134,7 +135,7 @@ def apply(mutants, files):
 
 def tables(mutants):
     rows = "".join(f"    {{Mutant::{m.name}, {json.dumps(m.name)}, StoreKind::{m.store}, {json.dumps(m.rule)},"
-                   f" {json.dumps(m.what)}}},\n" for m in mutants)
+                   f" {json.dumps(m.what)}, {json.dumps(m.faults)}}},\n" for m in mutants)
     return {"mutants.hpp": NAMES.format(names=", ".join(m.name for m in mutants)), "mutant_rows.inc": rows}
 
 

@@ -15,6 +15,7 @@ struct MutantInfo {
   StoreKind store;             ///< the store under which it is searched
   std::string_view invariant;  ///< the rule of docs/how-it-works.md
   std::string_view what;
+  std::string_view faults;  ///< the kinds of faults that may be drawn, as `--faults` takes them
 };
 
 [[nodiscard]] std::span<const MutantInfo> mutantTable() noexcept;

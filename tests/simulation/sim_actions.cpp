@@ -135,7 +135,7 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   if (faults_ && plan_.has(FaultKind::erase) && streams_.load.chance(0.1)) {
     at(now_ + upTo(streams_.load, lease_ / 10), [this] { eraseRecord(); });
   }
-  promoteAfterElection();
+  promoteSoon();
   const bool stuck = happens(FaultKind::stuckWork) && !life.lock;
   life.stuck = stuck;
   life.ticketRenewed = life.ticketAsked;

@@ -33,8 +33,8 @@ void SimWorld::promoteStandby(std::size_t lag) {
   if (!truth_->told()) checker_.removed(12 * longest_);
 }
 
-/// Soon after an election, so that the acquisition is lost, and perhaps a renewal.
-void SimWorld::promoteAfterElection() {
+/// Soon after an election or a deletion, so that it is lost, and perhaps what came before or after it.
+void SimWorld::promoteSoon() {
   SeededRandom& random = stream(FaultKind::failover);
   if (!faults_ || !plan_.has(FaultKind::failover) || !random.chance(0.3)) return;
   const std::size_t lag = 1 + random.below(4);

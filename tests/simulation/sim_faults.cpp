@@ -29,6 +29,7 @@ void SimWorld::eraseRecord() {
   const LeaseRecord gone = *truth_->record();
   if (!truth_->erase()) return;
   checker_.erased(gone, 8 * longest_);
+  promoteSoon();
   last_.deleted = true;
   last_.deletedAt = now_;
   foreignVersion_ = RecordVersion{};

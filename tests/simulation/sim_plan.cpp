@@ -111,9 +111,10 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   const bool lies = hasStream && streams.faults[streamLies].chance(0.5);
   if (lies && options.allowed.test(streamLies))
     rates[streamLies] = std::max(rates[streamLies], highest[streamLies] / 4);
-  // With DynamoDB a renewal that lengthens a lease takes three round trips, with these two up to three, and a heartbeat
-  // may be a tenth of this lease.
-  if (store == StoreKind::dynamodb || hasStream) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
+  // With DynamoDB a renewal that lengthens a lease takes three round trips. With a register, one that finds the record
+  // changed takes up to three. All of it fits an eighth of the shortest lease, which is half of this one.
+  const bool severalTrips = store == StoreKind::dynamodb || store == StoreKind::postgresql || hasStream;
+  if (severalTrips) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
   leastDelay = mostDelay / 20;
 }
 // NOLINTEND(cppcoreguidelines-prefer-member-initializer)

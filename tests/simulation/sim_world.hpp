@@ -188,7 +188,7 @@ class SimWorld final : public SimSurroundings {
   // sim_failover.cpp
   void tickFailover();
   void promoteStandby(std::size_t lag);
-  void promoteAfterElection();
+  void promoteSoon();
   void beginFork();
   [[nodiscard]] bool losesTerms(const SimTruth::Promotion& promotion);
   void endFork(bool over);

@@ -212,8 +212,12 @@ TEST(SimulationFaults, listsAreReadBackAsWritten) {
   EXPECT_EQ(faultsFrom("all-foreign-crash", unknown)->count(), faultKinds - 2);
 }
 
-TEST(SimulationMutants, areFoundByTheirNames) {
-  for (const MutantInfo& info : mutantTable()) EXPECT_EQ(mutantNamed(info.name), &info) << info.name;
+TEST(SimulationMutants, areFoundByTheirNamesAndNameKnownFaults) {
+  std::string unknown;
+  for (const MutantInfo& info : mutantTable()) {
+    EXPECT_EQ(mutantNamed(info.name), &info) << info.name;
+    EXPECT_TRUE(faultsFrom(info.faults, unknown)) << info.name << ": " << unknown;
+  }
   EXPECT_EQ(mutantNamed("none"), nullptr);
 }
 

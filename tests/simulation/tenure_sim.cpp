@@ -68,15 +68,19 @@ Enum named(const std::string& text, Enum last, const char* option) {
   throw Usage{std::string{option} + " does not know \"" + text + "\""};
 }
 
+FaultSet faultsOf(const std::string& names) {
+  std::string unknown;
+  const auto faults = faultsFrom(names, unknown);
+  if (!faults) throw Usage{"--faults does not know \"" + unknown + "\""};
+  return *faults;
+}
+
 SimOptions optionsFrom(const Arguments& args) {
   SimOptions options;
   options.seed = args.seed;
   options.mode = args.liveness ? SimMode::liveness : named(args.mode, SimMode::liveness, "--mode");
   options.store = named(args.store, StoreKind::kubernetes, "--store");
-  std::string unknown;
-  const auto faults = faultsFrom(args.faults, unknown);
-  if (!faults) throw Usage{"--faults does not know \"" + unknown + "\""};
-  options.allowed = *faults;
+  options.allowed = faultsOf(args.faults);
   options.candidates = args.candidates;
   options.leases = args.leases;
   options.canary = args.canary;
@@ -191,6 +195,7 @@ MutantKill hunt(const MutantInfo& info, const SimOptions& base, std::uint64_t mo
   const auto from = std::chrono::steady_clock::now();
   SimOptions options = base;
   if (options.store == StoreKind::drawn) options.store = info.store;
+  if (options.allowed.all()) options.allowed = faultsOf(std::string{info.faults});
   for (options.seed = 1; options.seed <= mostSeeds && kill.seed == 0; ++options.seed) {
     const SimReport report = simulate(options);
     if (report.violations.empty()) continue;
@@ -226,7 +231,8 @@ int killAll(const Arguments& args, const SimOptions& base) {
 int run(const Arguments& args) {
   if (args.list) {
     for (const MutantInfo& info : mutantTable()) {
-      std::cout << info.name << " | " << info.invariant << " | " << toString(info.store) << " | " << info.what << '\n';
+      std::cout << info.name << " | " << info.invariant << " | " << toString(info.store)
+                << (info.faults == "all" ? "" : ", faults " + std::string{info.faults}) << " | " << info.what << '\n';
     }
     return 0;
   }
