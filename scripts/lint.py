@@ -335,6 +335,12 @@ def check_heavy_headers(tree, findings):
                            f"than {most}: {', '.join(product)}")
 
 
+def check_names(tree, findings):
+    for name in tree.text:
+        if not re.fullmatch(r"[\w.@/-]+", name, re.ASCII):
+            findings.error("name", name, 1, "has other characters in its name than letters, digits and ._-@")
+
+
 def check_text(tree, findings):
     for name in tree.text:
         if name == "LICENSE" or name.startswith("tests/") and not name.endswith((".cpp", ".hpp", ".py", ".txt")):
@@ -382,7 +388,7 @@ def check_house(tree, findings):
 
 
 CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers, check_exports,
-          check_heavy_headers, check_text, check_scripts, check_house)
+          check_heavy_headers, check_names, check_text, check_scripts, check_house)
 
 
 def tracked(root):

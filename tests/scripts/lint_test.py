@@ -163,6 +163,11 @@ class Rules(unittest.TestCase):
         self.finds("whitespace", "README.md", "a")
         self.accepts("tests/golden/a.yaml", "broken: \nas it must be")
 
+    def test_name_of_a_file(self):
+        self.finds("name", 'P","key"}', "{}\n")
+        self.finds("name", "docs/a b.md", "a\n")
+        self.accepts("docs/systemd/a-b_1@.service", "a\n")
+
     def test_scripts(self):
         self.assertIn(("shell", "scripts/a.sh:1"), errors({"scripts/a.sh": "if true; then\n"}))
         self.finds("python", "scripts/a.py", "def f(:\n")
