@@ -12,17 +12,17 @@ namespace {
 struct Partition {
   std::string_view regionPrefix;
   std::string_view suffix;
-  std::string_view dualStackSuffix;  ///< empty: the partition has none
+  std::string_view dualStackSuffix;
 };
 
 // From the partitions in AWS's endpoint rules. The first match counts; the last row is the partition "aws".
 constexpr std::array<Partition, 8> partitions{{
     {"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
     {"us-gov-", "amazonaws.com", "api.aws"},
-    {"us-iso-", "c2s.ic.gov", ""},
-    {"us-isob-", "sc2s.sgov.gov", ""},
-    {"us-isof-", "csp.hci.ic.gov", ""},
-    {"eu-isoe-", "cloud.adc-e.uk", ""},
+    {"us-iso-", "c2s.ic.gov", "api.aws.ic.gov"},
+    {"us-isob-", "sc2s.sgov.gov", "api.aws.scloud"},
+    {"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"},
+    {"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"},
     {"eusc-", "amazonaws.eu", "api.amazonwebservices.eu"},
     {"", "amazonaws.com", "api.aws"},
 }};
@@ -116,21 +116,16 @@ StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConf
   const Profile* profile = config.find(profileText);
   const EndpointVariant variant{wants(environment, profile, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),
                                 wants(environment, profile, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint")};
-  const std::string host = regionalHost(wishes.service, region, variant);
-  if (host.empty()) {
-    return misconfigured("AWS has no dual-stack endpoints for the region " + region +
-                         "; unset AWS_USE_DUALSTACK_ENDPOINT (use_dualstack_endpoint)");
-  }
-  return Place{region, net::Url{net::Origin{true, host, 443}, "/"}};
+  return Place{region, net::Url{net::Origin{true, regionalHost(wishes.service, region, variant), 443}, "/"}};
 }
 
 std::string regionalHost(const std::string& service, const std::string& region, EndpointVariant variant) {
   const auto partition = std::find_if(partitions.begin(), partitions.end(),
                                       [&](const Partition& one) { return region.starts_with(one.regionPrefix); });
   const std::string_view suffix = variant.dualStack ? partition->dualStackSuffix : partition->suffix;
-  if (suffix.empty()) return {};
-  // In us-gov the plain endpoints are the FIPS endpoints.
-  const bool plain = !variant.fips || (partition->regionPrefix == "us-gov-" && !variant.dualStack);
+  // In us-gov the plain endpoints are the FIPS endpoints, but not those of S3.
+  const bool plainIsFips = partition->regionPrefix == "us-gov-" && !variant.dualStack && service != "s3";
+  const bool plain = !variant.fips || plainIsFips;
   const std::string name = plain ? service : service + "-fips";
   // S3 is older than the naming scheme for dual-stack endpoints.
   if (service == "s3" && variant.dualStack) return name + ".dualstack." + region + '.' + std::string{partition->suffix};

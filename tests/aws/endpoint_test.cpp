@@ -62,9 +62,13 @@ TEST_F(EndpointTest, hostsOfThePartitions) {
   EXPECT_EQ(regionalHost("dynamodb", "cn-north-1", plain), "dynamodb.cn-north-1.amazonaws.com.cn");
   EXPECT_EQ(regionalHost("dynamodb", "cn-north-1", dual), "dynamodb.cn-north-1.api.amazonwebservices.com.cn");
   EXPECT_EQ(regionalHost("dynamodb", "us-gov-west-1", fips), "dynamodb.us-gov-west-1.amazonaws.com");
+  EXPECT_EQ(regionalHost("dynamodb", "us-gov-west-1", {true, true}), "dynamodb-fips.us-gov-west-1.api.aws");
+  EXPECT_EQ(regionalHost("s3", "us-gov-west-1", fips), "s3-fips.us-gov-west-1.amazonaws.com");
   EXPECT_EQ(regionalHost("dynamodb", "us-iso-east-1", plain), "dynamodb.us-iso-east-1.c2s.ic.gov");
   EXPECT_EQ(regionalHost("dynamodb", "us-isob-east-1", plain), "dynamodb.us-isob-east-1.sc2s.sgov.gov");
-  EXPECT_EQ(regionalHost("dynamodb", "us-iso-east-1", dual), "");
+  EXPECT_EQ(regionalHost("dynamodb", "us-iso-east-1", dual), "dynamodb.us-iso-east-1.api.aws.ic.gov");
+  EXPECT_EQ(regionalHost("sts", "us-isob-east-1", {true, true}), "sts-fips.us-isob-east-1.api.aws.scloud");
+  EXPECT_EQ(regionalHost("s3", "us-iso-east-1", dual), "s3.dualstack.us-iso-east-1.c2s.ic.gov");
 }
 
 TEST_F(EndpointTest, endpointsInTheirOrder) {
@@ -162,7 +166,7 @@ TEST_F(EndpointTest, variantsComeFromEnvironmentAndProfile) {
   set("AWS_USE_DUALSTACK_ENDPOINT", "true");
   EXPECT_EQ(url(), "https://dynamodb.us-east-1.api.aws:443/ us-east-1");
   set("AWS_REGION", "us-iso-east-1");
-  EXPECT_NE(misconfigured().find("no dual-stack"), std::string::npos);
+  EXPECT_EQ(url(), "https://dynamodb.us-iso-east-1.api.aws.ic.gov:443/ us-iso-east-1");
 }
 
 }  // namespace
