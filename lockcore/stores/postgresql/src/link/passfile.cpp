@@ -79,6 +79,9 @@ StoreStatus readLocalFiles(const PostgresqlStoreOptions& options) {
     if (!counts) continue;
     if (auto fault = certificateFault(keyword, named->second)) return *std::move(fault);
   }
+  if (!options.passwordFile.empty()) {
+    if (const auto password = passwordIn(options.passwordFile); !password) return password.error();
+  }
   if (!found.passfileFault.empty()) return StoreError{ErrorClass::credentials, found.passfileFault};
   return {};
 }
