@@ -8,16 +8,16 @@
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/version.hpp>
 
+#include "cli/text/environment.hpp"
+#include "cli/text/exit_codes.hpp"
+#include "cli/text/output.hpp"
+#include "cli/text/period_text.hpp"
 #include "command_line.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
 #include "config/src/words.hpp"
-#include "environment.hpp"
-#include "exit_codes.hpp"
 #include "help_texts.hpp"
 #include "lockcore/runtime/regular_file.hpp"
-#include "output.hpp"
-#include "period_text.hpp"
 #include "store_help.hpp"
 
 namespace tenure::cli {

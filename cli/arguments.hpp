@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "job_arguments.hpp"
-#include "lock_arguments.hpp"
+#include "cli/lock/lock_arguments.hpp"
+#include "cli/run/job_arguments.hpp"
 
 namespace tenure::cli {
 

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/text/exit_codes.hpp"
+#include "cli/text/output.hpp"
 #include "config/src/words.hpp"
-#include "exit_codes.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "output.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -8,14 +8,14 @@
 #include <variant>
 #include <vector>
 
-#include "cli/commands/commands.hpp"
-#include "exit_codes.hpp"
-#include "first_process.hpp"
-#include "guard.hpp"
-#include "guard_protocol.hpp"
+#include "cli/process/first_process.hpp"
+#include "cli/process/process.hpp"
+#include "cli/run/guard.hpp"
+#include "cli/run/guard_protocol.hpp"
+#include "cli/text/exit_codes.hpp"
+#include "cli/text/output.hpp"
+#include "commands.hpp"
 #include "lockcore/runtime/open_file.hpp"
-#include "output.hpp"
-#include "process.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -65,7 +65,7 @@ HEAVY = {
     "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/kubernetes/src/",
                    "adapters/s3/src/", "election/src/", "election/jobs/src/", "election/ops/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
-    "boost/beast": ("lockcore/net/", "election/ops/src/", "cli/fence_proxy/", "examples/", "tests/", "bench/"),
+    "boost/beast": ("lockcore/net/", "election/ops/src/", "cli/fence/proxy/", "examples/", "tests/", "bench/"),
     "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),
     "CLI/": ("cli/", "bench/", "tests/simulation/"),

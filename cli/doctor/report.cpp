@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.hpp"
+#include "cli/text/output.hpp"
 #include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::cli::doctor {

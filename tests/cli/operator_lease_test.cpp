@@ -1,5 +1,5 @@
 // How an operator's command gets the lease of a group: what it does not take.
-#include "cli/operator_lease.hpp"
+#include "cli/operate/operator_lease.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "cli/exit_codes.hpp"
-#include "cli/store_calls.hpp"
+#include "cli/group/store_calls.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::cli {
 namespace {

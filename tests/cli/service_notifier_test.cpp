@@ -1,5 +1,5 @@
 // What a service manager is told, over real datagram sockets, and what happens if it does not take it.
-#include "cli/service_notifier.hpp"
+#include "cli/run/service_notifier.hpp"
 
 #include <cstdlib>
 #include <filesystem>

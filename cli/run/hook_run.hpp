@@ -1,0 +1,61 @@
+// A hook of a group's file that runs beside the job, or after it.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenure/config/group_config.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "cli/process/exec_image.hpp"
+#include "job.hpp"
+
+namespace tenure::cli {
+
+/// The words that run a hook.
+[[nodiscard]] std::vector<std::string> hookCommand(const std::string& command);
+
+/// The first hook that can certainly not run: the shell cannot read it (exitUsage), or the program that its first word
+/// names by a path is not there (exitNotFound) or cannot be executed (exitNotExecutable).
+[[nodiscard]] std::optional<CommandFault> faultOfHooks(const HooksConfig& hooks);
+
+/// One run of a hook, in a process group of its own, without a guard. It never waits: `descriptors` and `untilWake` say
+/// when to call `act`. When its first process has ended, or its time is over, SIGKILL ends what it has left. It is over
+/// when nothing is.
+/// Main thread only, as for every job.
+class HookRun {
+ public:
+  /// Starts it. `term` (null: none) is the term whose end it must not outlive, also if this process is frozen. Throws
+  /// std::system_error if no process can be started.
+  HookRun(std::string name, const JobSpec& spec, std::chrono::nanoseconds timeout, const SignalState& signals,
+          const Instant& now, GuardChannel* term);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] pollfd descriptor() const noexcept { return {job_.news(), POLLIN, 0}; }
+  [[nodiscard]] std::chrono::nanoseconds untilWake(const Instant& now) const;
+  void act(const Instant& now);
+  /// SIGKILL to all of it.
+  void kill() noexcept;
+
+  /// How it ended: empty while it runs.
+  [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept { return status_; }
+  [[nodiscard]] bool succeeded() const noexcept { return status_ && status_->shellCode() == 0; }
+  /// "hook on_renewed was killed after 10s, its time limit" and the like.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::string name_;
+  std::chrono::nanoseconds timeout_;
+  Job job_;
+  Instant began_;
+  bool timedOut_{false};
+  bool dies_{false};  ///< it was killed, or what it has left
+  std::optional<ExitStatus> status_{};
+};
+
+}  // namespace tenure::cli
