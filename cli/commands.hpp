@@ -1,33 +1,40 @@
-// The commands of the program. Each returns the exit code of the program and reports its errors on stderr.
+// The commands of the program: each is a function of its file.
 #pragma once
 
-#include <tenure/lockcore/lease_store.hpp>
+#include <vector>
 
-#include "arguments.hpp"
-#include "cli/process/signals.hpp"
+#include "command.hpp"
 
 namespace tenure::cli {
 
-[[nodiscard]] int runCommand(const RunArguments& arguments, const SignalState& signals);
-[[nodiscard]] int statusCommand(const StatusArguments& arguments, const SignalState& signals);
-[[nodiscard]] int checkCommand(const CheckArguments& arguments);
-[[nodiscard]] int doctorCommand(const DoctorArguments& arguments);
-[[nodiscard]] int initCommand(const InitArguments& arguments);
-[[nodiscard]] int resignCommand(const ResignArguments& arguments);
-[[nodiscard]] int pauseCommand(const PauseArguments& arguments);
-[[nodiscard]] int resumeCommand(const ResumeArguments& arguments);
-[[nodiscard]] int historyCommand(const HistoryArguments& arguments);
-[[nodiscard]] int watchCommand(const WatchArguments& arguments, const SignalState& signals);
-[[nodiscard]] int jobsCommand(const JobsArguments& arguments);
-[[nodiscard]] int jobsForgetCommand(const JobsForgetArguments& arguments);
-[[nodiscard]] int storeSqlCommand(const StoreSqlArguments& arguments);
-[[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
-[[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
-[[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments, const SignalState& signals);
+/// All of them, in the order in which help shows them. A name stands before those that follow it.
+[[nodiscard]] std::vector<Command> commands();
 
-[[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
-/// Parts of it: `tenure lock list` and `tenure lock prune`.
-[[nodiscard]] int listLocks(const LockArguments& arguments, LeaseStore& store);
-[[nodiscard]] int pruneLocks(const LockArguments& arguments, LeaseStore& store);
+[[nodiscard]] Command initCommand();
+[[nodiscard]] Command checkCommand();
+[[nodiscard]] Command doctorCommand();
+[[nodiscard]] Command runCommand();
+[[nodiscard]] Command lockCommand();
+[[nodiscard]] Command lockAcquireCommand();
+[[nodiscard]] Command lockRenewCommand();
+[[nodiscard]] Command lockReleaseCommand();
+[[nodiscard]] Command lockHoldCommand();
+[[nodiscard]] Command lockShowCommand();
+[[nodiscard]] Command lockListCommand();
+[[nodiscard]] Command lockPruneCommand();
+[[nodiscard]] Command statusCommand();
+[[nodiscard]] Command resignCommand();
+[[nodiscard]] Command pauseCommand();
+[[nodiscard]] Command resumeCommand();
+[[nodiscard]] Command historyCommand();
+[[nodiscard]] Command watchCommand();
+[[nodiscard]] Command jobsCommand();
+[[nodiscard]] Command jobsForgetCommand();
+[[nodiscard]] Command storeCommand();
+[[nodiscard]] Command storeSqlCommand();
+[[nodiscard]] Command fenceCommand();
+[[nodiscard]] Command fenceInstallSqlCommand();
+[[nodiscard]] Command fenceProxyCommand();
+[[nodiscard]] Command fenceRecoverCommand();
 
 }  // namespace tenure::cli

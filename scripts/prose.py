@@ -73,7 +73,7 @@ def part_of(name):
     if "/include/tenure/" in name and name.endswith(".hpp"):
         return "headers", prose_of_comments
     if name.endswith(".cpp"):
-        return "help" if "help" in pathlib.PurePath(name).name else "messages", prose_of_literals
+        return "help" if re.search(r"help|_commands?\.cpp", pathlib.PurePath(name).name) else "messages", prose_of_literals
     return None
 
 

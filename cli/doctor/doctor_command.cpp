@@ -28,6 +28,12 @@ constexpr milliseconds clockSpan{1'000};
 /// What a candidate has open beside the connections to a server and of its listener: files, sockets, pipes, timers.
 constexpr std::uint64_t descriptorsOfACandidate = 64, connectionsToAServer = 64;
 
+struct DoctorArguments {
+  std::string config;
+  bool json{false};
+  bool write{false};
+};
+
 void waitUntil(const Instant& from, milliseconds span) {
   for (;;) {
     const auto left = span - elapsedForHolder(from, readClock());
@@ -72,15 +78,39 @@ Facts gather(const DoctorArguments& arguments, const GroupConfig& config) {
   return facts;
 }
 
-}  // namespace
-
-int doctorCommand(const DoctorArguments& arguments) {
+int execute(const DoctorArguments& arguments) {
   const auto config = loadOrComplain(arguments.config);
   if (!config) return exitUsage;
   const Facts facts = gather(arguments, *config);
   const Report report = judge(facts);
   if (!say(arguments.json ? toJson(facts, report) : toText(facts, report, stdoutHasColours()))) return exitFailed;
   return report.worst() == Grade::fault ? exitFaults : exitOk;
+}
+
+}  // namespace
+
+Command doctorCommand() {
+  const auto declare = [](Options& options, DoctorArguments& to) {
+    options.groupFile(to.config)
+        .flag("--write", to.write,
+              "make the store ready, as tenure check --connect does, and measure writes: renewals of the lease "
+              "\"tenure-doctor\", which is removed afterwards. Its counter stays.")
+        .flag("--json", to.json, "one JSON object on one line, with stable keys");
+  };
+  return {
+      .name = "doctor",
+      .summary = "look for what would make an election misbehave here",
+      .about =
+          R"(Looks at the clocks, the store and how quickly it answers, the files and their rights, the limits and the versions,
+as this user, on this machine. Each finding is ok, a warning or a fault, with what to do. It takes some seconds.
+
+Nothing is written, unless --write is given.)",
+      .exits = {{"0", "nothing worse than a warning"},
+                {"87", "a fault was found; also if the store cannot be reached"}},
+      .examples = {"tenure doctor --config group.yaml --write",
+                   "tenure doctor --config group.yaml --json | jq '.findings[] | select(.do)'"},
+      .options = optionsOf<DoctorArguments>(declare, [](const DoctorArguments& given) { return execute(given); }),
+  };
 }
 
 }  // namespace tenure::cli

@@ -1,3 +1,4 @@
+// `tenure fence proxy`: refuses requests of former terms in front of an HTTP service.
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -10,13 +11,17 @@
 #include <utility>
 #include <vector>
 
+#ifdef TENURE_HAS_HTTP_FENCE
 #include <tenure/adapters/fence_header.hpp>
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/store_error.hpp>
 #include <tenure/ops/http_listener.hpp>
 
-#include "cli/commands.hpp"
 #include "cli/fence/proxy/proxy.hpp"
+#endif
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/output.hpp"
 #include "lockcore/port/ascii_text.hpp"
@@ -27,6 +32,25 @@
 namespace tenure::cli {
 namespace {
 
+struct FenceProxyArguments {
+  std::string listen;    ///< ADDRESS:PORT
+  std::string upstream;  ///< http://HOST:PORT
+  std::vector<std::string> leases;
+  std::string memory;      ///< SQLite file
+  std::string keys{};      ///< file; empty: unsigned tokens
+  std::string audience{};  ///< with keys: the service's name, as its clients sign it
+  std::string withoutToken{"refuse-writes"};
+  std::string staleStatus{"409"};
+  std::size_t maxConnections{1'000};
+  std::size_t signedBodyLimit{1U << 20U};
+  std::chrono::milliseconds clientTimeout{10'000};
+  std::chrono::milliseconds serviceTimeout{30'000};
+  std::chrono::milliseconds drainTimeout{30'000};
+  std::string logFormat{"text"};
+  std::string http{};  ///< where metrics are shown; empty: nowhere
+};
+
+#ifdef TENURE_HAS_HTTP_FENCE
 using fence_proxy::Address;
 
 /// HOST:PORT, or [V6]:PORT.
@@ -105,19 +129,13 @@ WithoutToken withoutTokenOf(const std::string& word) {
   return word == "pass" ? WithoutToken::pass : WithoutToken::refuseWrites;
 }
 
-int usage(const std::string& message) {
-  complain(message);
-  complain("see: tenure fence proxy --help");
-  return exitUsage;
-}
-
 HttpFenceOptions optionsOf(const FenceProxyArguments& arguments) {
   HttpFenceOptions options;
   options.leases = arguments.leases;
   options.memory = arguments.memory;
   options.withoutToken = withoutTokenOf(arguments.withoutToken);
   options.audience = arguments.audience;
-  options.staleStatus = arguments.staleStatus;
+  options.staleStatus = std::stoi(arguments.staleStatus);
   options.afterCrash = arguments.drainTimeout;
   return options;
 }
@@ -150,17 +168,16 @@ int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options
   return exitFailed;
 }
 
-}  // namespace
-
-int fenceProxyCommand(const FenceProxyArguments& arguments, const SignalState& signals) {
+int execute(const FenceProxyArguments& arguments, const SignalState& signals) {
   fence_proxy::Settings settings;
   const auto listen = addressOf(arguments.listen);
   if (!listen || !fence_proxy::isAddress(listen->host)) {
-    return usage("--listen takes an address of this machine and a port, such as 127.0.0.1:8080, not \"" +
-                 arguments.listen + '"');
+    return refuse(
+        "--listen takes an address of this machine and a port, such as 127.0.0.1:8080, not \"" + arguments.listen + '"',
+        "fence proxy");
   }
   const auto upstream = upstreamOf(arguments.upstream);
-  if (!upstream) return usage("--upstream takes http://HOST:PORT, not \"" + arguments.upstream + '"');
+  if (!upstream) return refuse("--upstream takes http://HOST:PORT, not \"" + arguments.upstream + '"', "fence proxy");
   settings.listen = *listen;
   settings.upstream = *upstream;
   settings.limits.connections = arguments.maxConnections;
@@ -171,15 +188,89 @@ int fenceProxyCommand(const FenceProxyArguments& arguments, const SignalState& s
   HttpFenceOptions options = optionsOf(arguments);
   if (!arguments.keys.empty()) {
     auto keys = readKeys(arguments.keys);
-    if (!keys) return usage(keys.error().message);
+    if (!keys) return refuse(keys.error().message, "fence proxy");
     options.keys = *std::move(keys);
     settings.readsBodies = true;
   }
-  if (const auto faults = faultsOf(options); !faults.empty()) return usage(faults.front());
+  if (const auto faults = faultsOf(options); !faults.empty()) return refuse(faults.front(), "fence proxy");
   if (!arguments.http.empty()) {
-    if (const auto fault = ops::faultOfListen(arguments.http); !fault.empty()) return usage("--http: " + fault);
+    if (const auto fault = ops::faultOfListen(arguments.http); !fault.empty())
+      return refuse("--http: " + fault, "fence proxy");
   }
   return serve(settings, options, arguments, signals);
+}
+#else
+int execute(const FenceProxyArguments& /*arguments*/, const SignalState& /*signals*/) {
+  complain("this tenure was built without the fence for HTTP services (TENURE_WITH_HTTP_FENCE=OFF)");
+  return exitUsage;
+}
+#endif
+
+void declareTimes(Options& options, FenceProxyArguments& to) {
+  options
+      .duration("--client-timeout TIME", to.clientTimeout, "for a header, and between pieces of a body (default 10s)")
+      .duration("--service-timeout TIME", to.serviceTimeout, "for the service to say something (default 30s)")
+      .duration(
+          "--drain-timeout TIME", to.drainTimeout,
+          "for requests under way when a later term waits, when the proxy stops, and after it was killed (default "
+          "30s)");
+}
+
+void declareProxy(Options& options, FenceProxyArguments& to) {
+  options.text("--listen ADDRESS:PORT", to.listen, "where clients connect; port 0: any free one")
+      .required()
+      .text("--upstream URL", to.upstream, "the service, http://HOST:PORT")
+      .required()
+      .values(
+          "--lease NAME", [&to](const std::string& text) { return to.leases.push_back(text), std::string{}; },
+          "whose tokens count; may be given several times")
+      .required()
+      .path("--memory FILE", to.memory, "SQLite file for the highest tokens")
+      .required()
+      .path("--keys FILE", to.keys,
+            "take signed tokens only; lines of ID SECRET (base64, 32 bytes or more). To change a key, list both.")
+      .text("--audience NAME", to.audience,
+            "with --keys: this service's name, which its clients sign; a request signed for another is refused")
+      .oneOf("--without-token WHAT", to.withoutToken, {"refuse-writes", "refuse", "pass"},
+             "requests without the header: refuse-writes (default; GET, HEAD and OPTIONS without a body pass), refuse, "
+             "or pass")
+      .oneOf("--stale-status STATUS", to.staleStatus, {"409", "412"}, "409 (default) or 412")
+      .number(
+          "--max-connections N", to.maxConnections, 1, 100'000,
+          "the most clients (default 1000); at most half may be of one address. If there is no room, the client that "
+          "is silent longest is cut off; if none is silent, the new one gets 503.")
+      .number("--signed-body-limit N", to.signedBodyLimit, 1, 1U << 30U,
+              "with --keys: most bytes of a body (default 1048576)");
+  declareTimes(options, to);
+  options.oneOf("--log-format FORMAT", to.logFormat, {"text", "logfmt", "json"}, "text (default), logfmt or json")
+      .given("--http ADDRESS", to.http, "show /metrics there: 127.0.0.1:9200 or unix:/PATH")
+      .check([&to]() -> std::string {
+        if (to.keys.empty() == to.audience.empty()) return {};
+        return to.keys.empty() ? "--audience requires --keys" : "--keys requires --audience";
+      });
+}
+
+}  // namespace
+
+Command fenceProxyCommand() {
+  return {
+      .name = "fence proxy",
+      .summary = "refuse requests of former terms before a service sees them",
+      .about = R"(Forwards requests to the service at --upstream. A request carries the token of its term in a header:
+  Fencing-Token: NAME=42;holder="..."
+The highest token is kept in FILE; a request with a lower one is refused with 409. A request of a later term waits until
+those of the term before have ended.)",
+      .more = "Signals: SIGTERM, SIGINT and SIGHUP let the requests under way end; a second one cuts them off.",
+      .exits = {{"0", "stopped by a signal"},
+                {"1", "failed, or requests were cut off when it stopped"},
+                {"2", "wrong arguments"}},
+      .examples = {R"(tenure fence proxy --listen 0.0.0.0:8080 --upstream http://127.0.0.1:9000 \)",
+                   "    --lease billing --memory /var/lib/tenure/billing-fence.db"},
+      .options = optionsOf<FenceProxyArguments>(
+          declareProxy,
+          [](const FenceProxyArguments& given, const SignalState& signals) { return execute(given, signals); }),
+      .holds = true,
+  };
 }
 
 }  // namespace tenure::cli

@@ -10,9 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/group/config_file.hpp"
 #include "cli/group/store_calls.hpp"
@@ -20,6 +23,7 @@
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/output.hpp"
 #include "config/src/duration.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "resources.hpp"
 
@@ -34,6 +38,15 @@ constexpr milliseconds longestLook{1'000};
 constexpr int looksInALease = 20;
 
 /// The lease and its guard, because clocks may differ a little.
+
+struct FenceRecoverArguments {
+  std::string config;
+  std::string lease{};  ///< empty: the group's
+  std::uint64_t token{0};
+  std::vector<std::string> resources{};  ///< KIND:WHERE
+  bool yes{false};
+};
+
 nanoseconds timeToWatch(milliseconds lease) { return lease + lease / 500 + milliseconds{2}; }
 
 std::string writerOf(const StoredTokens& now) {
@@ -80,12 +93,6 @@ struct Plan {
   [[nodiscard]] std::string name() const { return key.sortKey.empty() ? key.name : key.name + '/' + key.sortKey; }
   [[nodiscard]] TermStamp memory() const { return {name(), token, recoveredHolder}; }
 };
-
-int usage(const std::string& message) {
-  complain(message);
-  complain("see: tenure fence recover --help");
-  return exitUsage;
-}
 
 std::string orNone(const std::string& token) { return token.empty() ? "none" : token; }
 
@@ -208,11 +215,9 @@ int recover(Plan& plan) {
   return exitOk;
 }
 
-}  // namespace
-
-int fenceRecoverCommand(const FenceRecoverArguments& arguments) {
+int execute(const FenceRecoverArguments& arguments) {
   if (!arguments.yes && isatty(STDIN_FILENO) == 0)
-    return usage("this command asks for confirmation on a terminal; without a terminal give --yes");
+    return refuse("this command asks for confirmation on a terminal; without a terminal give --yes", "fence recover");
   auto plan = planOf(arguments);
   if (!plan) return exitUsage;
   try {
@@ -220,7 +225,7 @@ int fenceRecoverCommand(const FenceRecoverArguments& arguments) {
       if (!resource.memory) (void)statementFor(resource.word, plan->memory());
     }
   } catch (const std::invalid_argument& fault) {
-    return usage(fault.what());
+    return refuse(fault.what(), "fence recover");
   }
   const auto found = readTokensNow(*plan->store, plan->key);
   if (!found) return complain(faultText(*plan->store, found.error())), exitStore;
@@ -230,6 +235,64 @@ int fenceRecoverCommand(const FenceRecoverArguments& arguments) {
   tell(*picture);
   if (!arguments.yes && !confirmed(*plan)) return complain("nothing was done"), exitUsage;
   return recover(*plan);
+}
+
+/// Without zeros in front: a token that is copied from a log may have them, and other readers take that for octal.
+std::string takeToken(const std::string& text, std::uint64_t& to) {
+  const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text[0] != '0';
+  if (!plain) return "\"" + text + "\" is not a plain number without leading zeros";
+  const std::uint64_t last = maxFencingToken.value() - 1;
+  const auto number = numberFrom<std::uint64_t>(text);
+  if (!number || *number > last) return fmt::format("Value {} not in range 1 to {}", text, last);
+  to = *number;
+  return {};
+}
+
+void declareRecover(Options& options, FenceRecoverArguments& to) {
+  options.groupFile(to.config, false)
+      .value(
+          "--token N", [&to](const std::string& text) { return takeToken(text, to.token); },
+          fmt::format("1 to {}", maxFencingToken.value() - 1))
+      .required()
+      .given("--lease NAME", to.lease, "a lease of that store other than the group's: that of a shard, or a lock",
+             "name")
+      .values(
+          "--resource KIND:WHERE",
+          [&to](const std::string& text) { return to.resources.push_back(text), std::string{}; },
+          "may be given several times\n"
+          "sqlite:FILE, the table tenure_fence_guard in a database\n"
+          "file:PATH, PATH.fence of FencedFile\n"
+          "proxy:FILE, the memory of tenure fence proxy, which is stopped\n"
+          "postgresql:SCHEMA prints statements for psql\n"
+          "redis:PREFIX prints a command for redis-cli; the prefix is tenure:fence: unless the program has set "
+          "another")
+      .flag("--yes", to.yes, "do not ask");
+}
+
+}  // namespace
+
+Command fenceRecoverCommand() {
+  return {
+      .name = "fence recover",
+      .summary = "correct fencing tokens after one was made up",
+      .about =
+          R"(Sets to N: the lease's counter, the copy of it in the lease's record, and the token that each named resource
+remembers. The next leader gets N + 1, or in etcd and Kubernetes a token above the store's revision, if that is higher.
+N is the highest token that a leader really had, or any above it: see the logs, or what other resources remember.
+
+End every candidate first. The command watches the lease for as long as a lease lasts, and does nothing if anybody holds
+it or competes for it, or (SQLite) if a process keeps its liveness file locked. It shows the stored values and the new
+ones, says which guarantee is waived, and asks you to type the lease's name.)",
+      .exits = {{"0", "done"},
+                {"1", "a resource could not be set; the counter is"},
+                {"2", "wrong arguments or configuration, or not confirmed"},
+                {"82", "a candidate is alive; nothing was done"},
+                {"83", "the store cannot be reached, or refused"}},
+      .examples = {R"(tenure fence recover --config group.yaml --token 17 \)",
+                   "    --resource proxy:/var/lib/tenure/billing-fence.db"},
+      .options = optionsOf<FenceRecoverArguments>(declareRecover,
+                                                  [](const FenceRecoverArguments& given) { return execute(given); }),
+  };
 }
 
 }  // namespace tenure::cli

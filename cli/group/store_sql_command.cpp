@@ -19,6 +19,14 @@ namespace {
 
 using config::StoreType;
 
+struct StoreSqlArguments {
+  std::string config{};   ///< the store is that of this file; empty: `dialect` says which
+  std::string dialect{};  ///< a store.type
+  std::string schema{};   ///< beside `dialect`; empty: the store's default
+  std::string table{};    ///< the same
+  std::string role{};     ///< who gets the rights; empty: the one that the file names, or a placeholder
+};
+
 std::string dialects() {
   std::vector<std::string> names;
   for (const StoreType& type : config::storeTypes()) {
@@ -75,9 +83,7 @@ int print(const StoreConfig& store, const std::string& role) {
   }
 }
 
-}  // namespace
-
-int storeSqlCommand(const StoreSqlArguments& arguments) {
+int execute(const StoreSqlArguments& arguments) {
   if (!arguments.dialect.empty()) {
     if (const std::string fault = faultOfDialect(arguments.dialect); !fault.empty()) return refuse(fault, "store sql");
   }
@@ -93,6 +99,43 @@ int storeSqlCommand(const StoreSqlArguments& arguments) {
     return refuse(arguments.config + ": store.type is " + type.name + ", not " + arguments.dialect, "store sql");
   }
   return print(config->store, arguments.role);
+}
+
+}  // namespace
+
+Command storeCommand() {
+  return {.name = "store",
+          .summary = "print the SQL that a store needs, for a DBA",
+          .exits = {{"0", "done"}, {"1", "failed"}}};
+}
+
+Command storeSqlCommand() {
+  const auto declare = [](Options& options, StoreSqlArguments& to) {
+    options
+        .groupFile(to.config, false, {&to.dialect, "; or give --dialect postgresql"},
+                   "the group's YAML file, whose store is postgresql (or set TENURE_CONFIG)")
+        .given("--dialect DIALECT", to.dialect, "postgresql (14 or later), if there is no file yet", "name")
+        .given("--schema SCHEMA", to.schema, "where the table is (public)", "name")
+        .given("--table TABLE", to.table, "its name (tenure_lease)", "name")
+        .given("--role ROLE", to.role,
+               "who gets the rights: the role of the candidates. If it is not given: store.user of the file, or a "
+               "placeholder",
+               "name");
+  };
+  return {
+      .name = "store sql",
+      .summary = "print the SQL of a store's table and of the rights on it",
+      .about =
+          R"(Prints a script for a DBA or a migration: the table of the leases, if it is not there, and exactly the rights that
+candidates need on it. It may be run again. Nothing is connected to. A program whose role may create the table needs
+none of this: it creates the table itself.)",
+      .exits = {{"0", "printed"},
+                {"1", "failed"},
+                {"2", "wrong arguments or configuration, or a store that needs no SQL"}},
+      .examples = {R"(tenure store sql --config group.yaml --role scheduler \)",
+                   R"(    | psql --set ON_ERROR_STOP=1 "$DATABASE_URL")"},
+      .options = optionsOf<StoreSqlArguments>(declare, [](const StoreSqlArguments& given) { return execute(given); }),
+  };
 }
 
 }  // namespace tenure::cli

@@ -27,6 +27,19 @@ namespace {
 
 using std::chrono::sys_seconds;
 
+struct JobsArguments {
+  std::string config;
+  bool json{false};
+};
+
+struct JobsForgetArguments {
+  std::string config;
+  std::optional<std::chrono::sys_seconds> period{};  ///< empty: all of them, and the job itself
+  std::string job{};                                 ///< empty: the only one that has a ledger
+  bool yes{false};
+  std::chrono::milliseconds wait{60'000};
+};
+
 sys_seconds wallNow() {
   return std::chrono::floor<std::chrono::seconds>(
       std::chrono::sys_time<std::chrono::milliseconds>{std::chrono::milliseconds{wallClockMillisForDisplay()}});
@@ -164,9 +177,7 @@ int forget(const ForgetRequest& request, std::chrono::milliseconds wait) {
   return lock ? forgetUnder(*lock, request) : code;
 }
 
-}  // namespace
-
-int jobsCommand(const JobsArguments& arguments) {
+int execute(const JobsArguments& arguments) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
@@ -183,7 +194,7 @@ int jobsCommand(const JobsArguments& arguments) {
   return say(lines) ? exitOk : exitFailed;
 }
 
-int jobsForgetCommand(const JobsForgetArguments& arguments) {
+int execute(const JobsForgetArguments& arguments) {
   if (!arguments.yes && isatty(STDIN_FILENO) == 0) {
     complain("this command asks for confirmation on a terminal; without a terminal give --yes");
     return complain("see: tenure jobs forget --help"), exitUsage;
@@ -205,6 +216,77 @@ int jobsForgetCommand(const JobsForgetArguments& arguments) {
   tell(consequencesOf(request, *found));
   if (!arguments.yes && !agreed(request)) return complain("nothing was done"), exitUsage;
   return forget(request, arguments.wait);
+}
+
+/// Empty: all of them.
+std::string takePeriod(const std::string& text, JobsForgetArguments& to) {
+  to.period = text == "all" ? std::nullopt : periodFrom(text);
+  if (to.period || text == "all") return {};
+  return inQuotes(text) + " is no period; write it as tenure jobs shows it, such as " +
+         periodText(std::chrono::sys_days{std::chrono::year{2026} / 11 / 21});
+}
+
+}  // namespace
+
+Command jobsCommand() {
+  const auto declare = [](Options& options, JobsArguments& to) {
+    options.groupFile(to.config).flag("--json", to.json, "one JSON object on a line for each job, with stable keys");
+  };
+  return {
+      .name = "jobs",
+      .summary = "show which periods of a job were run, and by whom",
+      .about =
+          R"(Lists the runs that the leader's record keeps: the last ones of each job, and the one that goes on; and which
+periods were begun. Reads the store and changes nothing. A period is named by the instant at which it begins, in UTC.
+For jobs of the group's file the next period is shown as well, by this machine's clock.)",
+      .more =
+          R"(A run is running, succeeded, failed, stopped (it was ended because its copy gave up leadership) or lost (no copy
+noted how it ended).)",
+      .exits = {{"0", "listed, also if nobody leads"},
+                {"83", "the store cannot be reached, or its record is not understood"}},
+      .examples = {"tenure jobs --config group.yaml",
+                   "tenure jobs --config group.yaml --json | jq -r '.runs[0].state'"},
+      .options = optionsOf<JobsArguments>(declare, [](const JobsArguments& given) { return execute(given); }),
+  };
+}
+
+Command jobsForgetCommand() {
+  const auto declare = [](Options& options, JobsForgetArguments& to) {
+    options
+        .value(
+            "PERIOD", [&to](const std::string& text) { return takePeriod(text, to); },
+            "the instant at which it begins: 2026-11-21T03:00:00Z\nall: the job with all its periods, as if it had "
+            "never run")
+        .required()
+        .groupFile(to.config, false)
+        .given("--job NAME", to.job, "which job; needed if the record has runs of several", "name")
+        .flag("--yes", to.yes, "do not ask; needed where there is no terminal")
+        .duration("--wait DURATION", to.wait, "how long to wait for the lease (default 1m)", true);
+  };
+  return {
+      .name = "jobs forget",
+      .summary = "forget that a period was begun, so that it runs again",
+      .about =
+          R"(Asks for a confirmation. Then it asks whoever leads to step down, takes the lease for a moment, and changes the
+leader's record. All work of the leader ends for this.
+
+The job runs again if PERIOD is its present one. An earlier period is run again only with missed: all, if none after it
+was begun. If the group's file does not have the job, only a period that tenure jobs lists can be forgotten.)",
+      .exits = {{"0", "forgotten"},
+                {"1",
+                 "PERIOD is no period of the job, or was not begun; or no such job is there; or the leader is of "
+                 "another client, which cannot be asked"},
+                {"2", "wrong arguments or configuration, or not confirmed"},
+                {"81", "the lease was lost before the change was written"},
+                {"82", "a run of this period goes on, or the group is paused"},
+                {"83", "the store cannot be reached, or its record is not understood"},
+                {"85", "the lease was not to be had in time"},
+                {"86", "the store did not answer; it is not known whether the period is forgotten"}},
+      .examples = {"tenure jobs forget 2026-11-21T03:00:00Z --config group.yaml --job nightly"},
+      .options =
+          optionsOf<JobsForgetArguments>(declare, [](const JobsForgetArguments& given) { return execute(given); }),
+      .holds = true,
+  };
 }
 
 }  // namespace tenure::cli

@@ -1,4 +1,4 @@
-// The command line of `tenure lock` as data.
+// What the commands of `tenure lock` have in common: their arguments, the options for the store, and their answers.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
+
+#include <tenure/lockcore/lock_tokens.hpp>
+
+#include "cli/command.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::cli {
 
@@ -23,9 +27,7 @@ struct LockStoreArguments {
 };
 
 struct LockArguments {
-  enum class Action { acquire, renew, release, show, list, prune, hold };
-
-  Action action{Action::acquire};
+  bool takesLock{false};  ///< acquire and hold: `target` names it, and the options say how it is held
   LockStoreArguments store{};
   std::string target{};  ///< KEY, TOKEN or PREFIX
   std::string sort{};    ///< of the key, where the table has a sort key
@@ -37,8 +39,17 @@ struct LockArguments {
   std::vector<std::string> command{};
 };
 
-/// As parseArguments, for the words after `lock`; `command`: the words after `--`, if it was given.
-[[nodiscard]] std::variant<LockArguments, int> parseLockArguments(
-    std::vector<std::string> words, const std::optional<std::vector<std::string>>& command);
+/// The options for the store, which `tenure lock --help` explains.
+Options& declareStore(Options& options, LockArguments& to);
+/// TOKEN, or KEY with --owner; the token may be in the environment.
+Options& declareToken(Options& options, LockArguments& to);
+Options& declareSort(Options& options, LockArguments& to);
+/// The name of the lock, which has to be given.
+Options& declareKey(Options& options, LockArguments& to);
+
+[[nodiscard]] int answer(const std::string& text, int code = exitOk);
+[[nodiscard]] int answerWithToken(const LockArguments& arguments, const LockToken& token);
+/// Reports on stderr for people, and with --json on stdout for programs.
+[[nodiscard]] int failed(const LockArguments& arguments, const LockError& error);
 
 }  // namespace tenure::cli

@@ -1,67 +1,26 @@
-// `tenure lock`: acquire, renew, release, show, hold.
+// `tenure lock`, and its command that takes a lock and prints the token.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <future>
-#include <iostream>
-#include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 
-#include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/group/store_calls.hpp"
-#include "cli/run/supervisor.hpp"
-#include "cli/text/exit_codes.hpp"
 #include "cli/text/lease_view.hpp"
 #include "cli/text/output.hpp"
-#include "config/src/duration.hpp"
+#include "lock_arguments.hpp"
 #include "lock_store.hpp"
-#include "lock_view.hpp"
-#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {
 namespace {
 
-using Action = LockArguments::Action;
 using std::chrono::milliseconds;
 
-constexpr milliseconds defaultBudget{10'000};
 constexpr milliseconds holderNamedAfter{1'000};
-/// A token is one line. If something else is piped in, the user must be told soon.
-constexpr std::size_t mostStdin = LockToken::maxTextBytes + 2;
-
-int answer(const std::string& text, int code = exitOk) { return say(text) ? code : exitFailed; }
-
-/// Reports on stderr for people, and with --json on stdout for programs.
-int failed(const LockArguments& arguments, const LockError& error) {
-  const std::string age = error.holder ? ageText(error.holder->acquiredAtMillis) : std::string{};
-  complain(error.message + (age.empty() ? "" : ", " + age));
-  return arguments.json ? answer(toJson(error), exitCodeOf(error)) : exitCodeOf(error);
-}
-
-int tellToken(const LockArguments& arguments, const LockToken& token) {
-  return answer(arguments.json ? toJson(token) : token.text() + '\n');
-}
-
-std::string tokenText(const std::string& target) {
-  if (target != "-") return target;
-  std::string text;
-  for (std::istreambuf_iterator<char> in{std::cin}, end; in != end && text.size() < mostStdin; ++in) text += *in;
-  return text;
-}
-
-/// The token to act on: the given one, or that of the lock's owner.
-LockResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& tokens) {
-  if (arguments.owner.empty()) return LockToken::from(tokenText(arguments.target));
-  TokenRenewOptions options;
-  options.lease = arguments.lease;
-  options.budget = arguments.wait.value_or(defaultBudget);
-  return tokens.resume({arguments.target, arguments.sort}, arguments.owner, options);
-}
 
 /// Creates what is missing. Errors that may pass are left to the acquisition, which waits for as long as the caller
 /// wants. The wait bounds both. A wait of zero is a single attempt, for which a store gets its usual time.
@@ -113,7 +72,10 @@ LockResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const 
                        "because the store has not answered; if it did, the lock ends with its lease"};
 }
 
-int acquire(const LockArguments& arguments, const GroupConfig& config, const std::shared_ptr<LeaseStore>& store) {
+int acquire(const LockArguments& arguments) {
+  const auto config = lockConfigOrComplain(arguments);
+  if (!config) return exitUsage;
+  const std::shared_ptr<LeaseStore> store = lockStore(*config);
   const Instant began = readClock();
   const LeaseKey key{arguments.target, arguments.sort};
   const OptionFaults faults = store->faultsOfPayload(key, arguments.data, arguments.attributes);
@@ -123,9 +85,9 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
     return failed(arguments, {LockErrc::storeUnavailable, faultText(*store, *fault)});
   }
   TokenAcquireOptions options;
-  options.lease = config.options.lease.duration;
+  options.lease = config->options.lease.duration;
   options.waitFor = rest(arguments.wait, began);
-  options.owner = config.options.candidate.id;
+  options.owner = config->options.candidate.id;
   options.data = arguments.data;
   options.attributes = arguments.attributes;
   LockTokens tokens{store, Logger::toStderr(LogLevel::warn)};
@@ -136,137 +98,78 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
     if (token.error().code == LockErrc::unknown) exitAtOnce(code);
     return code;
   }
-  const int code = tellToken(arguments, *token);
+  const int code = answerWithToken(arguments, *token);
   // The token could not be printed, so nobody could renew or release the lock.
   if (code != exitOk && tokens.release(*token).has_value()) complain("the lock is released again");
   return code;
 }
 
-int renew(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
-  LockTokens tokens{store};
-  auto token = tokenOf(arguments, tokens);
-  if (token && arguments.owner.empty()) {
-    TokenRenewOptions options;
-    options.lease = arguments.lease;
-    options.budget = arguments.wait.value_or(defaultBudget);
-    token = tokens.renew(*token, options);
-  }
-  if (!token) return failed(arguments, token.error());
-  const int code = tellToken(arguments, *token);
-  if (code != exitOk) complain("the lock is renewed all the same; resume it by its owner " + token->owner());
-  return code;
+std::string takeAttribute(const std::string& text, LockArguments& to) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) return "\"" + text + "\" is not an attribute; write NAME=VALUE";
+  const std::string name = text.substr(0, equals);
+  return to.attributes.emplace(name, text.substr(equals + 1)).second ? "" : "\"" + name + "\" is given twice";
 }
 
-int release(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
-  LockTokens tokens{store};
-  const auto token = tokenOf(arguments, tokens);
-  if (!token && token.error().code == LockErrc::notHeld) return exitOk;  // owner released it: idempotent
-  if (!token) return failed(arguments, token.error());
-  const auto done = tokens.release(*token, arguments.wait.value_or(defaultBudget));
-  const bool lost = done.has_error() && done.error().code == LockErrc::lost;
-  if (done.has_error() && !lost) return failed(arguments, done.error());
-  const std::string name = "lock " + toString(token->key());
-  if (lost) complain(name + " was lost before: somebody else has taken it, and that lock was not touched");
-  const bool released = done.has_value() && *done == ReleaseResult::released;
-  if (arguments.json) {
-    const std::string result = lost ? "lost" : (released ? "released" : "not_held");
-    return answer(R"({"lock":)" + jsonString(token->key().name) + R"(,"result":")" + result + "\"}\n",
-                  lost ? exitLost : exitOk);
-  }
-  return lost ? exitLost : answer(name + (released ? " is released\n" : " was not held any more\n"));
-}
-
-int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
-  const auto token = LockToken::from(tokenText(arguments.target));
-  if (!token) return failed(arguments, token.error());
-  const auto view = LockTokens{store}.check(*token);
-  if (!view) return failed(arguments, view.error());
-  const int code = view->active ? exitOk : exitLost;
-  if (!arguments.json) return answer(tokenTable(*token, *view), code);
-  std::string json = toJson(*token);
-  json.resize(json.rfind('}'));
-  json += std::string{R"(,"active":)"} + (view->active ? "true" : "false") + R"(,"why_not":)" +
-          (view->why ? "\"" + std::string{wordOf(*view->why)} + "\"" : "null") + "}\n";
-  return answer(json, code);
-}
-
-int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
-  if (arguments.target == "-" || arguments.target.starts_with(lockTokenPrefix)) return showToken(arguments, store);
-  const LeaseKey key{arguments.target, arguments.sort};
-  const StoreResult<LeaseLook> look = lookNow(*store, key);
-  if (!look) return failed(arguments, {LockErrc::storeUnavailable, faultText(*store, look.error())});
-  const std::optional<LeaseRecord>& found = look->record;
-  if (!look->warning.empty()) complain("lock " + toString(key) + ": " + look->warning);
-  if (!found || found->vanished) {
-    const std::string why = found ? "its record was deleted while it was held, so it is free only after its lease of " +
-                                        durationText(found->leaseDuration)
-                                  : "it has no record";
-    complain("nobody holds lock " + toString(key) + "; " + why);
-    return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none","warning":)" +
-                                       jsonStringOrNull(look->warning) + "}\n",
-                                   exitNobody)
-                          : exitNobody;
-  }
-  const LeaseRecord& record = *found;
-  const int code = record.released ? exitNobody : exitOk;
-  if (!arguments.json) return answer(lockTable(key, record, store->describe()), code);
-  // A single look cannot tell whether the holder lives.
-  const LockState state = record.released ? LockState::released : LockState::held;
-  return answer(toJson(LockWatch::Row{key, record, state, {}, look->warning}, store->describe()), code);
-}
-
-/// As `tenure run --once`, in a group without a file.
-int hold(const LockArguments& arguments, const GroupConfig& config, const SignalState& signals) {
-  SupervisorOptions options;
-  options.command = arguments.command;
-  options.once = true;
-  options.wait = arguments.wait;
-  options.namesHolder = true;
-  if (!arguments.store.config.empty()) {
-    options.configFile = std::filesystem::absolute(arguments.store.config).string();
-  }
-  Supervisor supervisor{config, options, signals};
-  const int code = supervisor.run();
-  if (code != exitBusy) return code;
-  const Group& group = supervisor.group();
-  const ReadOutcome found = readNow(*group.store(), group.key(), unansweredTime);  // the wait is over
-  if (found && isHeld(*found)) {
-    const std::string age = ageText((*found)->acquiredAtMillis);
-    if (!age.empty()) complain("lock " + toString(group.key()) + " of " + shown((*found)->holder) + ": " + age);
-  }
-  return code;
+void declareAcquire(Options& options, LockArguments& to) {
+  declareStore(options, to);
+  declareKey(options, to)
+      .duration("--wait DURATION", to.wait, "how long to wait; 0s: one look (default: without an end)")
+      .duration("--lease DURATION", to.lease, "how long it lasts (default 30s, or as the file says)")
+      .text("--owner NAME", to.owner, "a name that people recognise (default: the host's)")
+      .text("--data TEXT", to.data, "a text that is stored in the lock's record")
+      .values(
+          "--attribute NAME=VALUE", [&to](const std::string& text) { return takeAttribute(text, to); },
+          "stored there, too; may be given several times");
+  declareSort(options, to).flag("--json", to.json, "one JSON object instead of the token alone");
 }
 
 }  // namespace
 
-int lockCommand(const LockArguments& arguments, const SignalState& signals) {
-  const auto config = lockConfigOrComplain(arguments);
-  if (!config) return exitUsage;
-  if (arguments.action == Action::hold) {
-    if (!arguments.sort.empty()) {
-      complain("hold takes no --sort: the whole table's value is store.sort_key_value");
-      return exitUsage;
-    }
-    return hold(arguments, *config, signals);
-  }
-  const std::shared_ptr<LeaseStore> store = lockStore(*config);
-  switch (arguments.action) {
-    case Action::acquire:
-      return acquire(arguments, *config, store);
-    case Action::renew:
-      return renew(arguments, store);
-    case Action::release:
-      return release(arguments, store);
-    case Action::show:
-      return show(arguments, store);
-    case Action::list:
-      return listLocks(arguments, *store);
-    case Action::prune:
-      return pruneLocks(arguments, *store);
-    case Action::hold:
-      break;
-  }
-  return exitFailed;
+Command lockCommand() {
+  return {
+      .name = "lock",
+      .summary = "hold a lock while a command runs, or from one command to the next",
+      .more =
+          "The store, for every command:\n  -c, --config FILE    that of a group's YAML file (or set TENURE_CONFIG)\n" +
+          lockStoresUsage() +
+          "  or in the environment: TENURE_LOCK_STORE, TENURE_LOCK_PATH, TENURE_LOCK_TABLE,\n"
+          "  TENURE_LOCK_REGION, TENURE_LOCK_ENDPOINT, TENURE_LOCK_PROFILE, ...",
+      .exits = {{"0", "done"},
+                {"2", "wrong arguments, or no such token"},
+                {"81", "the lock was lost"},
+                {"82", "another owner holds it"},
+                {"83", "the store cannot be used"},
+                {"84", "nobody holds it"},
+                {"85", "the time was over"},
+                {"86", "it is not known whether a write arrived"}},
+      .examples = {"token=$(tenure lock acquire nightly --path locks.db --lease 10m) || exit",
+                   R"(./first && token=$(tenure lock renew "$token" --path locks.db) && ./second)",
+                   R"(tenure lock release "$token" --path locks.db)"},
+      .ifAlone = "give what to do with the lock",
+  };
+}
+
+Command lockAcquireCommand() {
+  return {
+      .name = "lock acquire",
+      .summary = "take a lock and print its token; it lasts its lease",
+      .about =
+          R"(Prints one word, the token, for renew, release and show. Nothing renews the lock by itself: it lasts its lease,
+whatever becomes of this process. The lock of a dead holder is free only after its whole lease was watched without a
+renewal, so give a --wait longer than that lease. If a caller is killed before it has stored the token: "tenure lock
+show KEY" shows the owner, and "tenure lock renew KEY --owner OWNER" goes on with the lock. Or wait for the lease to
+end.)",
+      .exits = {{"0", "the token is on stdout"},
+                {"82", "another owner holds the lock; stderr names it"},
+                {"83", "the store cannot be reached or used"},
+                {"85", "the time was over, and no other owner was seen holding it"},
+                {"86", "the time was over, and it is not known whether a write arrived"}},
+      .examples = {"tenure lock acquire nightly --path locks.db --lease 10m --wait 0s"},
+      .options = optionsOf<LockArguments>(declareAcquire, [](const LockArguments& given) { return acquire(given); }),
+      .holds = true,
+      .mayWait = true,
+  };
 }
 
 }  // namespace tenure::cli

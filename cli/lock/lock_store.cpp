@@ -186,13 +186,12 @@ LockStoreArguments withEnvironment(LockStoreArguments words) {
 std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments) {
   auto config = withStore(arguments.store);
   if (!config) return std::nullopt;
-  using Action = LockArguments::Action;
   if (const auto& store = config::typeOf(config->store); store.ofOneProcess) {
     complain("store.type " + store.name + " is seen by one process only, so there is nothing to lock; use " +
              config::listed(lockStoreNames(), "or"));
     return std::nullopt;
   }
-  const bool named = arguments.action == Action::acquire || arguments.action == Action::hold;
+  const bool named = arguments.takesLock;
   config->options.group = named ? arguments.target : "any";
   if (named && !arguments.owner.empty()) config->options.candidate.id = arguments.owner;
   if (named && arguments.lease) {

@@ -23,6 +23,17 @@
 namespace tenure::cli {
 namespace {
 
+struct HistoryArguments {
+  std::string config{};  ///< whose http.listen is asked
+  std::string http{};    ///< or this address
+  bool json{false};
+};
+
+struct WatchArguments {
+  std::string config{};  ///< whose http.listen is asked
+  std::string http{};    ///< or this address
+};
+
 Colour colourOf(const TermEvent& event) {
   switch (event.kind) {
     case TermEvent::Kind::elected:
@@ -78,9 +89,7 @@ void ask(Watched& watched, Instant& askedAt) {
   askedAt = now;
 }
 
-}  // namespace
-
-int historyCommand(const HistoryArguments& arguments) {
+int execute(const HistoryArguments& arguments) {
   const std::string address = addressFor(arguments.http, arguments.config);
   if (address.empty()) return exitUsage;
   const auto answer = ops::askListener(address, "/history", std::chrono::seconds{5});
@@ -99,7 +108,7 @@ int historyCommand(const HistoryArguments& arguments) {
   return say(out) ? exitOk : exitFailed;
 }
 
-int watchCommand(const WatchArguments& arguments, const SignalState& signals) {
+int execute(const WatchArguments& arguments, const SignalState& signals) {
   constexpr const char* homeAndClear = "\033[H\033[2J";
   Watched watched{addressFor(arguments.http, arguments.config)};
   if (watched.address.empty()) return exitUsage;
@@ -122,6 +131,52 @@ int watchCommand(const WatchArguments& arguments, const SignalState& signals) {
     poll(&entry, 1, 500);
     if (asked()) return exitOk;
   }
+}
+
+template <class Arguments>
+void declareCopy(Options& options, Arguments& to) {
+  options
+      .groupFile(to.config, true, {&to.http, "; or give --http ADDRESS"},
+                 "the group's YAML file, whose http.listen is asked (or set TENURE_CONFIG)")
+      .given("--http ADDRESS", to.http, "which copy to ask instead: 127.0.0.1:9200 or unix:/PATH")
+      .check([&to]() -> std::string {
+        return to.http.empty() || to.config.empty() ? "" : "give the address or the group's file, not both";
+      });
+}
+
+}  // namespace
+
+Command historyCommand() {
+  const auto declare = [](Options& options, HistoryArguments& to) {
+    declareCopy(options, to);
+    options.flag("--json", to.json, "one JSON object on one line, with stable keys");
+  };
+  return {
+      .name = "history",
+      .summary = "show the last terms of a running copy",
+      .about =
+          R"(Asks a copy that runs with --http or http.listen. A copy keeps the last 128 events of its own terms: elections,
+revocations with their reasons, doubts, refusals by resources. The times are by its machine's wall clock.)",
+      .exits = {{"0", "shown"}, {"1", "no copy answers at that address"}},
+      .examples = {"tenure history --http 127.0.0.1:9200"},
+      .options = optionsOf<HistoryArguments>(declare, [](const HistoryArguments& given) { return execute(given); }),
+  };
+}
+
+Command watchCommand() {
+  return {
+      .name = "watch",
+      .summary = "show a running copy on the terminal, all the time",
+      .about =
+          R"(Asks a copy that runs with --http or http.listen twice a second: whether it leads, for how long its lease is valid
+unless it is renewed, who leads, its last terms, and what is wrong. After two seconds without an answer it says that
+nothing is known. In 80 columns; ends by Ctrl-C. Where stdout is no terminal it prints once.)",
+      .exits = {{"0", "shown"}, {"1", "no copy answers at that address"}},
+      .examples = {"tenure watch --http 127.0.0.1:9200"},
+      .options = optionsOf<WatchArguments>(
+          [](Options& options, WatchArguments& to) { declareCopy(options, to); },
+          [](const WatchArguments& given, const SignalState& signals) { return execute(given, signals); }),
+  };
 }
 
 }  // namespace tenure::cli

@@ -37,6 +37,14 @@ constexpr milliseconds answerTime{1'000};
 /// Two things go on at the same time. A lock token waits for the lease on a thread of its own, so that it gets the
 /// lease as soon as it is free, and also from a leader that has died. Here each leader is asked to step down, because
 /// other candidates compete for the lease as well and one of them may be quicker.
+
+struct PauseArguments {
+  std::string config;
+  std::chrono::milliseconds length{0};
+  std::string why;
+  std::chrono::milliseconds wait{60'000};
+};
+
 class PauseTaker {
  public:
   PauseTaker(const PauseArguments& arguments, LeaseOfGroup lease, Pause pause)
@@ -174,9 +182,7 @@ class PauseTaker {
   std::string trouble_{};
 };
 
-}  // namespace
-
-int pauseCommand(const PauseArguments& arguments) {
+int execute(const PauseArguments& arguments) {
   const Pause pause{whoPauses(), arguments.why};
   if (const std::string fault = faultOf(pause); !fault.empty()) return refuse(fault, "pause");
   const auto config = loadUnshardedOrComplain(arguments.config);
@@ -190,6 +196,47 @@ int pauseCommand(const PauseArguments& arguments) {
   const int code = taker.run();
   if (taker.isWaiting()) exitAtOnce(code);
   return code;
+}
+
+}  // namespace
+
+Command pauseCommand() {
+  const auto declare = [](Options& options, PauseArguments& to) {
+    const auto takeLength = [&to](const std::string& text) -> std::string {
+      const auto length = parseDuration(text);
+      if (!length) return length.error().message;
+      to.length = *length;
+      const bool fits = to.length >= std::chrono::seconds{1} && to.length <= std::chrono::hours{24};
+      return fits ? "" : "must be 1s to 24h; run the command again to make it longer";
+    };
+    options.groupFile(to.config)
+        .value("--for DURATION", takeLength, "how long, from now on: 1s to 24h")
+        .required()
+        .text("--why TEXT", to.why, "for those who ask why no copy leads; every status shows it")
+        .required()
+        .duration("--wait DURATION", to.wait,
+                  "how long to try (default 1m): while the work ends, and while other candidates take the lease in "
+                  "between");
+  };
+  return {
+      .name = "pause",
+      .summary = "keep all copies from leading for some time",
+      .about =
+          R"(Takes the group's lease for an operator, so that no copy is elected. Who leads is asked to step down first, as
+tenure resign does; its work ends in order. If the group is paused already, that pause gets this length, and keeps its
+words.
+
+tenure resume ends the pause at once. Without it candidates take over when each has watched the whole pause by its own
+clock: one that was started later, later.)",
+      .exits = {{"0", "paused"},
+                {"1", "failed"},
+                {"83", "the store cannot be reached"},
+                {"85", "not paused in time; a leader that was asked may still step down"},
+                {"86", "the time was over while a write was not answered: see tenure status"}},
+      .examples = {R"(tenure pause --config group.yaml --for 2h --why "new disks in db1")"},
+      .options = optionsOf<PauseArguments>(declare, [](const PauseArguments& given) { return execute(given); }),
+      .holds = true,
+  };
 }
 
 }  // namespace tenure::cli

@@ -26,6 +26,11 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds lookPeriod{200};
 
+struct ResignArguments {
+  std::string config;
+  std::chrono::milliseconds wait{60'000};
+};
+
 std::string storeTrouble(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
 
 bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
@@ -64,9 +69,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, millis
   }
 }
 
-}  // namespace
-
-int resignCommand(const ResignArguments& arguments) {
+int execute(const ResignArguments& arguments) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
@@ -84,6 +87,31 @@ int resignCommand(const ResignArguments& arguments) {
   // If this term has just ended, the read that follows shows who leads.
   if (arguments.wait.count() == 0) return told(shown(nameOf(leader.holder), mostOfHolder) + " was asked to step down");
   return waitForSuccessor(lease, leader, arguments.wait);
+}
+
+}  // namespace
+
+Command resignCommand() {
+  return {
+      .name = "resign",
+      .summary = "ask the leader to step down, so that another copy takes over",
+      .about =
+          R"(The leader sees the request at its next heartbeat, ends its work, releases the lease and does not compete for one
+lease duration. If no other copy is running, it leads again after that.)",
+      .exits = {{"0", "it has stepped down (with --wait 0s: it was asked to)"},
+                {"1", "the leader is of another client, which cannot be asked"},
+                {"83", "the store cannot be reached"},
+                {"84", "nobody leads, or the group is paused"},
+                {"85", "it had not stepped down in time; it was asked and may still do so"}},
+      .examples = {"tenure resign --config group.yaml --wait 30s"},
+      .options = optionsOf<ResignArguments>(
+          [](Options& options, ResignArguments& to) {
+            options.groupFile(to.config).duration(
+                "--wait DURATION", to.wait,
+                "how long to wait until the leader has stepped down (default 1m; 0s: only ask)", true);
+          },
+          [](const ResignArguments& arguments) { return execute(arguments); }),
+  };
 }
 
 }  // namespace tenure::cli

@@ -22,6 +22,10 @@ using std::chrono::milliseconds;
 /// If this program is killed between the two writes, the pause ends by itself soon.
 constexpr milliseconds lastLease{10'000};
 
+struct ResumeArguments {
+  std::string config;
+};
+
 int failed(const LockError& error) { return complain(error.message), exitCodeOf(error); }
 
 int release(const LeaseOfGroup& lease, const LeaseRecord& record, const Pause& pause) {
@@ -36,9 +40,7 @@ int release(const LeaseOfGroup& lease, const LeaseRecord& record, const Pause& p
   return say(line) ? exitOk : exitFailed;
 }
 
-}  // namespace
-
-int resumeCommand(const ResumeArguments& arguments) {
+int execute(const ResumeArguments& arguments) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
@@ -51,6 +53,24 @@ int resumeCommand(const ResumeArguments& arguments) {
   complain(name + " is not paused; " +
            (held ? whoHas(name, look->record->holder, look->record->token) : std::string{"nobody leads it"}));
   return exitNobody;
+}
+
+}  // namespace
+
+Command resumeCommand() {
+  return {
+      .name = "resume",
+      .summary = "end a pause",
+      .about = "Releases the lease that tenure pause took, so that a candidate is elected.",
+      .exits = {{"0", "the pause has ended"},
+                {"81", "the pause was changed or ended by another user at the same moment"},
+                {"83", "the store cannot be reached"},
+                {"84", "the group is not paused"},
+                {"86", "it is not known whether a write arrived: see tenure status"}},
+      .examples = {"tenure resume --config group.yaml"},
+      .options = optionsOf<ResumeArguments>([](Options& options, ResumeArguments& to) { options.groupFile(to.config); },
+                                            [](const ResumeArguments& arguments) { return execute(arguments); }),
+  };
 }
 
 }  // namespace tenure::cli

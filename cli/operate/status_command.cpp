@@ -24,6 +24,12 @@
 namespace tenure::cli {
 namespace {
 
+struct StatusArguments {
+  std::string config;
+  bool json{false};
+  bool watch{false};
+};
+
 /// Polls instead of being notified: a store may keep files for its watchers, and a command that only reads must leave
 /// none.
 constexpr std::chrono::milliseconds refreshPeriod{500};
@@ -138,9 +144,7 @@ class StatusWatch {
   bool stops_{false};
 };
 
-}  // namespace
-
-int statusCommand(const StatusArguments& arguments, const SignalState& signals) {
+int execute(const StatusArguments& arguments, const SignalState& signals) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
@@ -152,6 +156,29 @@ int statusCommand(const StatusArguments& arguments, const SignalState& signals) 
   }
   if (!say(arguments.json ? toJson(*view) : toTable(*view, stdoutHasColours()))) return exitFailed;
   return codeOf(*view);
+}
+
+}  // namespace
+
+Command statusCommand() {
+  const auto declare = [](Options& options, StatusArguments& to) {
+    options.groupFile(to.config)
+        .flag("--json", to.json, "one JSON object on one line, with stable keys")
+        .flag("--watch", to.watch, "print it again at each change, until ^C");
+  };
+  return {
+      .name = "status",
+      .summary = "show who leads",
+      .about =
+          R"(Reads the store and changes nothing. The times are by the wall clock of the leader's machine, for people. A leader
+that seems silent by them is watched for half of its lease before it is called so.)",
+      .exits = {{"0", "a copy leads"},
+                {"83", "the store cannot be reached"},
+                {"84", "nobody leads, the group is paused, or the holder did not renew while it was watched"}},
+      .examples = {"tenure status --config group.yaml", "tenure status --config group.yaml --json | jq .fencing_token"},
+      .options = optionsOf<StatusArguments>(
+          declare, [](const StatusArguments& given, const SignalState& signals) { return execute(given, signals); }),
+  };
 }
 
 }  // namespace tenure::cli

@@ -1,3 +1,4 @@
+// `tenure lock list` and `tenure lock prune`.
 #include <algorithm>
 #include <optional>
 #include <poll.h>
@@ -11,6 +12,8 @@
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/output.hpp"
 #include "config/src/duration.hpp"
+#include "lock_arguments.hpp"
+#include "lock_store.hpp"
 #include "lock_view.hpp"
 #include "lock_watch.hpp"
 #include "lockcore/port/quoted_text.hpp"
@@ -134,9 +137,11 @@ class Pruning {
   bool failed_{false};
 };
 
-}  // namespace
-
-int listLocks(const LockArguments& arguments, LeaseStore& store) {
+int list(const LockArguments& arguments) {
+  const auto config = lockConfigOrComplain(arguments);
+  if (!config) return exitUsage;
+  const std::shared_ptr<LeaseStore> made = lockStore(*config);
+  LeaseStore& store = *made;
   LockWatch watch;
   if (auto trouble = lookInto(watch, store, arguments.target)) return storeTrouble(store, *trouble);
   if (arguments.watch) {
@@ -153,6 +158,59 @@ int listLocks(const LockArguments& arguments, LeaseStore& store) {
   return say(text) ? exitOk : exitFailed;
 }
 
-int pruneLocks(const LockArguments& arguments, LeaseStore& store) { return Pruning{arguments, store}.run(); }
+int prune(const LockArguments& arguments) {
+  const auto config = lockConfigOrComplain(arguments);
+  return config ? Pruning{arguments, *lockStore(*config)}.run() : exitUsage;
+}
+
+Options& declarePrefix(Options& options, LockArguments& to) {
+  declareStore(options, to);
+  return options.text("PREFIX", to.target, "");
+}
+
+void declareList(Options& options, LockArguments& to) {
+  declarePrefix(options, to)
+      .duration("--watch DURATION", to.watch, "watch for this long before the list is printed")
+      .flag("--json", to.json, "one JSON object a line");
+}
+
+void declarePrune(Options& options, LockArguments& to) {
+  declarePrefix(options, to)
+      .duration("--abandoned DURATION", to.abandoned, "remove what no holder renews, too")
+      .flag("--yes", to.yes, "remove, instead of saying what would be removed")
+      .flag("--json", to.json, "one JSON object a line");
+}
+
+}  // namespace
+
+Command lockListCommand() {
+  return {
+      .name = "lock list",
+      .summary = "list all locks of a store",
+      .about =
+          R"(States: released; corrupt (the record is not understood; the others are listed all the same); held (by its record);
+with --watch also renewed (its holder was seen renewing it) and stale (not renewed in a whole lease of watching). No
+wall clock is used.)",
+      .exits = {{"0", "listed"}, {"83", "the store cannot be reached or used"}},
+      .options = optionsOf<LockArguments>(declareList, [](const LockArguments& given) { return list(given); }),
+      .mayWait = true,
+  };
+}
+
+Command lockPruneCommand() {
+  return {
+      .name = "lock prune",
+      .summary = "remove the records of abandoned locks",
+      .about =
+          R"(Says what it would remove; --yes removes it. These are the records of released locks, and with --abandoned those of
+locks that are not renewed for their whole lease plus DURATION while this command watches them. A record that changes
+meanwhile is kept, and so is one that is not understood, or that says which periods of a group's jobs were run. Fencing
+counters are kept in any case: the next token of a removed lock is higher than its last.)",
+      .exits = {{"0", "done"}, {"83", "the store cannot be reached, or could not remove something"}},
+      .options = optionsOf<LockArguments>(declarePrune, [](const LockArguments& given) { return prune(given); }),
+      .holds = true,
+      .mayWait = true,
+  };
+}
 
 }  // namespace tenure::cli
