@@ -38,8 +38,8 @@ class Options {
   /// `spec`: "--wait DURATION", "-c, --config FILE", "--json", or the name of an argument such as "FILE". Help has the
   /// words of `about` below one another; a line of it begins a new one.
   Options& flag(const std::string& spec, bool& to, const std::string& about);
-  Options& value(const std::string& spec, Take take, const std::string& about);
-  Options& values(const std::string& spec, Take takeEach, const std::string& about);
+  Options& value(const std::string& spec, const Take& take, const std::string& about);
+  Options& values(const std::string& spec, const Take& takeEach, const std::string& about);
   Options& text(const std::string& spec, std::string& to, const std::string& about);
   /// A text that is not empty; `what` it is, for the message: "name", "text".
   Options& given(const std::string& spec, std::string& to, const std::string& about, const char* what = "text");
@@ -96,17 +96,23 @@ struct Command {
 };
 
 /// The options of a command whose values are one struct: they live as long as what runs with them.
-template <class Values, class Declare, class Execute>
-[[nodiscard]] std::function<Run(Options&)> optionsOf(Declare declare, Execute execute) {
+template <class Values>
+[[nodiscard]] std::function<Run(Options&)> optionsOf(void (*declare)(Options&, Values&),
+                                                     int (*execute)(const Values&, const SignalState&)) {
   return [declare, execute](Options& options) -> Run {
     const auto values = std::make_shared<Values>();
     declare(options, *values);
-    return [values, execute](const SignalState& signals) {
-      if constexpr (std::is_invocable_v<Execute, const Values&, const SignalState&>)
-        return execute(*values, signals);
-      else
-        return execute(*values);
-    };
+    return [values, execute](const SignalState& signals) { return execute(*values, signals); };
+  };
+}
+
+template <class Values>
+[[nodiscard]] std::function<Run(Options&)> optionsOf(void (*declare)(Options&, Values&),
+                                                     int (*execute)(const Values&)) {
+  return [declare, execute](Options& options) -> Run {
+    const auto values = std::make_shared<Values>();
+    declare(options, *values);
+    return [values, execute](const SignalState&) { return execute(*values); };
   };
 }
 

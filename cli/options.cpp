@@ -67,12 +67,12 @@ Options& Options::flag(const std::string& spec, bool& to, const std::string& abo
   return *this;
 }
 
-Options& Options::value(const std::string& spec, Take take, const std::string& about) {
+Options& Options::value(const std::string& spec, const Take& take, const std::string& about) {
   add(target_, spec, take, false, about);
   return *this;
 }
 
-Options& Options::values(const std::string& spec, Take takeEach, const std::string& about) {
+Options& Options::values(const std::string& spec, const Take& takeEach, const std::string& about) {
   add(target_, spec, takeEach, true, about);
   return *this;
 }

@@ -166,7 +166,7 @@ nothing, unless --connect is given. A store that can only be used elsewhere, suc
                 {"2", "the file has faults; they are on stderr"},
                 {"83", "the store cannot be reached or used"}},
       .examples = {"tenure check --config group.yaml --connect"},
-      .options = optionsOf<CheckArguments>(declare, [](const CheckArguments& given) { return execute(given); }),
+      .options = optionsOf<CheckArguments>(declare, execute),
   };
 }
 

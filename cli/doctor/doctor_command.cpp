@@ -109,7 +109,7 @@ Nothing is written, unless --write is given.)",
                 {"87", "a fault was found; also if the store cannot be reached"}},
       .examples = {"tenure doctor --config group.yaml --write",
                    "tenure doctor --config group.yaml --json | jq '.findings[] | select(.do)'"},
-      .options = optionsOf<DoctorArguments>(declare, [](const DoctorArguments& given) { return execute(given); }),
+      .options = optionsOf<DoctorArguments>(declare, execute),
   };
 }
 

@@ -83,8 +83,7 @@ With sqlite each row carries the token of its writer in COLUMN; without one only
       .exits = {{"0", "printed"}, {"1", "failed"}, {"2", "wrong arguments"}},
       .examples = {R"(tenure fence install-sql --dialect postgresql --table pay --lease billing \)",
                    R"(    | psql --set ON_ERROR_STOP=1 "$DATABASE_URL")"},
-      .options = optionsOf<FenceInstallSqlArguments>(
-          declare, [](const FenceInstallSqlArguments& given) { return execute(given); }),
+      .options = optionsOf<FenceInstallSqlArguments>(declare, execute),
   };
 }
 

@@ -266,9 +266,7 @@ those of the term before have ended.)",
                 {"2", "wrong arguments"}},
       .examples = {R"(tenure fence proxy --listen 0.0.0.0:8080 --upstream http://127.0.0.1:9000 \)",
                    "    --lease billing --memory /var/lib/tenure/billing-fence.db"},
-      .options = optionsOf<FenceProxyArguments>(
-          declareProxy,
-          [](const FenceProxyArguments& given, const SignalState& signals) { return execute(given, signals); }),
+      .options = optionsOf<FenceProxyArguments>(declareProxy, execute),
       .holds = true,
   };
 }

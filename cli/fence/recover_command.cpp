@@ -290,8 +290,7 @@ ones, says which guarantee is waived, and asks you to type the lease's name.)",
                 {"83", "the store cannot be reached, or refused"}},
       .examples = {R"(tenure fence recover --config group.yaml --token 17 \)",
                    "    --resource proxy:/var/lib/tenure/billing-fence.db"},
-      .options = optionsOf<FenceRecoverArguments>(declareRecover,
-                                                  [](const FenceRecoverArguments& given) { return execute(given); }),
+      .options = optionsOf<FenceRecoverArguments>(declareRecover, execute),
   };
 }
 

@@ -80,7 +80,7 @@ Command initCommand() {
       .exits = {{"0", "written"}, {"1", "FILE exists, or cannot be written"}, {"2", "wrong arguments"}},
       .examples = {"tenure init billing.yaml && tenure check --config billing.yaml",
                    "tenure init billing.yaml --store postgresql"},
-      .options = optionsOf<InitArguments>(declare, [](const InitArguments& given) { return execute(given); }),
+      .options = optionsOf<InitArguments>(declare, execute),
   };
 }
 

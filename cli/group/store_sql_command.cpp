@@ -134,7 +134,7 @@ none of this: it creates the table itself.)",
                 {"2", "wrong arguments or configuration, or a store that needs no SQL"}},
       .examples = {R"(tenure store sql --config group.yaml --role scheduler \)",
                    R"(    | psql --set ON_ERROR_STOP=1 "$DATABASE_URL")"},
-      .options = optionsOf<StoreSqlArguments>(declare, [](const StoreSqlArguments& given) { return execute(given); }),
+      .options = optionsOf<StoreSqlArguments>(declare, execute),
   };
 }
 

@@ -246,7 +246,7 @@ noted how it ended).)",
                 {"83", "the store cannot be reached, or its record is not understood"}},
       .examples = {"tenure jobs --config group.yaml",
                    "tenure jobs --config group.yaml --json | jq -r '.runs[0].state'"},
-      .options = optionsOf<JobsArguments>(declare, [](const JobsArguments& given) { return execute(given); }),
+      .options = optionsOf<JobsArguments>(declare, execute),
   };
 }
 
@@ -283,8 +283,7 @@ was begun. If the group's file does not have the job, only a period that tenure 
                 {"85", "the lease was not to be had in time"},
                 {"86", "the store did not answer; it is not known whether the period is forgotten"}},
       .examples = {"tenure jobs forget 2026-11-21T03:00:00Z --config group.yaml --job nightly"},
-      .options =
-          optionsOf<JobsForgetArguments>(declare, [](const JobsForgetArguments& given) { return execute(given); }),
+      .options = optionsOf<JobsForgetArguments>(declare, execute),
       .holds = true,
   };
 }

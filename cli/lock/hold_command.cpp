@@ -74,8 +74,7 @@ should stamp what it writes.)",
                 {"126", "COMMAND cannot be executed"},
                 {"127", "COMMAND was not found"}},
       .examples = {"tenure lock hold nightly --path locks.db --wait 0s -- ./backup.sh"},
-      .options = optionsOf<LockArguments>(
-          declareHold, [](const LockArguments& given, const SignalState& signals) { return hold(given, signals); }),
+      .options = optionsOf<LockArguments>(declareHold, hold),
       .holds = true,
       .mayWait = true,
   };

@@ -192,7 +192,7 @@ Command lockListCommand() {
 with --watch also renewed (its holder was seen renewing it) and stale (not renewed in a whole lease of watching). No
 wall clock is used.)",
       .exits = {{"0", "listed"}, {"83", "the store cannot be reached or used"}},
-      .options = optionsOf<LockArguments>(declareList, [](const LockArguments& given) { return list(given); }),
+      .options = optionsOf<LockArguments>(declareList, list),
       .mayWait = true,
   };
 }
@@ -207,7 +207,7 @@ locks that are not renewed for their whole lease plus DURATION while this comman
 meanwhile is kept, and so is one that is not understood, or that says which periods of a group's jobs were run. Fencing
 counters are kept in any case: the next token of a removed lock is higher than its last.)",
       .exits = {{"0", "done"}, {"83", "the store cannot be reached, or could not remove something"}},
-      .options = optionsOf<LockArguments>(declarePrune, [](const LockArguments& given) { return prune(given); }),
+      .options = optionsOf<LockArguments>(declarePrune, prune),
       .holds = true,
       .mayWait = true,
   };

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 
@@ -166,7 +167,7 @@ end.)",
                 {"85", "the time was over, and no other owner was seen holding it"},
                 {"86", "the time was over, and it is not known whether a write arrived"}},
       .examples = {"tenure lock acquire nightly --path locks.db --lease 10m --wait 0s"},
-      .options = optionsOf<LockArguments>(declareAcquire, [](const LockArguments& given) { return acquire(given); }),
+      .options = optionsOf<LockArguments>(declareAcquire, acquire),
       .holds = true,
       .mayWait = true,
   };

@@ -159,7 +159,7 @@ needed: OWNER is the owner's whole text, as "tenure lock show KEY" prints it.)",
                  "token, or taken over"},
                 {"83", "the store cannot be reached or used"},
                 {"86", "it is not known whether the renewal arrived"}},
-      .options = optionsOf<LockArguments>(declareRenew, [](const LockArguments& given) { return renew(given); }),
+      .options = optionsOf<LockArguments>(declareRenew, renew),
       .holds = true,
       .mayWait = true,
   };
@@ -175,7 +175,7 @@ Command lockReleaseCommand() {
                 {"81", "another owner had taken it over, or another caller had renewed it with the same token"},
                 {"83", "the store cannot be reached or used"},
                 {"86", "it is not known whether the release arrived"}},
-      .options = optionsOf<LockArguments>(declareRelease, [](const LockArguments& given) { return release(given); }),
+      .options = optionsOf<LockArguments>(declareRelease, release),
       .holds = true,
       .mayWait = true,
   };
@@ -193,7 +193,7 @@ token was made, the clock says so, too.)",
                 {"81", "the TOKEN is no longer active"},
                 {"83", "the store cannot be reached or used"},
                 {"84", "nobody holds KEY"}},
-      .options = optionsOf<LockArguments>(declareShow, [](const LockArguments& given) { return show(given); }),
+      .options = optionsOf<LockArguments>(declareShow, show),
       .mayWait = true,
   };
 }

@@ -159,7 +159,7 @@ Command historyCommand() {
 revocations with their reasons, doubts, refusals by resources. The times are by its machine's wall clock.)",
       .exits = {{"0", "shown"}, {"1", "no copy answers at that address"}},
       .examples = {"tenure history --http 127.0.0.1:9200"},
-      .options = optionsOf<HistoryArguments>(declare, [](const HistoryArguments& given) { return execute(given); }),
+      .options = optionsOf<HistoryArguments>(declare, execute),
   };
 }
 
@@ -173,9 +173,8 @@ unless it is renewed, who leads, its last terms, and what is wrong. After two se
 nothing is known. In 80 columns; ends by Ctrl-C. Where stdout is no terminal it prints once.)",
       .exits = {{"0", "shown"}, {"1", "no copy answers at that address"}},
       .examples = {"tenure watch --http 127.0.0.1:9200"},
-      .options = optionsOf<WatchArguments>(
-          [](Options& options, WatchArguments& to) { declareCopy(options, to); },
-          [](const WatchArguments& given, const SignalState& signals) { return execute(given, signals); }),
+      .options =
+          optionsOf<WatchArguments>([](Options& options, WatchArguments& to) { declareCopy(options, to); }, execute),
   };
 }
 

@@ -234,7 +234,7 @@ clock: one that was started later, later.)",
                 {"85", "not paused in time; a leader that was asked may still step down"},
                 {"86", "the time was over while a write was not answered: see tenure status"}},
       .examples = {R"(tenure pause --config group.yaml --for 2h --why "new disks in db1")"},
-      .options = optionsOf<PauseArguments>(declare, [](const PauseArguments& given) { return execute(given); }),
+      .options = optionsOf<PauseArguments>(declare, execute),
       .holds = true,
   };
 }

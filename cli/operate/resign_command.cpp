@@ -110,7 +110,7 @@ lease duration. If no other copy is running, it leads again after that.)",
                 "--wait DURATION", to.wait,
                 "how long to wait until the leader has stepped down (default 1m; 0s: only ask)", true);
           },
-          [](const ResignArguments& arguments) { return execute(arguments); }),
+          execute),
   };
 }
 

@@ -69,7 +69,7 @@ Command resumeCommand() {
                 {"86", "it is not known whether a write arrived: see tenure status"}},
       .examples = {"tenure resume --config group.yaml"},
       .options = optionsOf<ResumeArguments>([](Options& options, ResumeArguments& to) { options.groupFile(to.config); },
-                                            [](const ResumeArguments& arguments) { return execute(arguments); }),
+                                            execute),
   };
 }
 

@@ -176,8 +176,7 @@ that seems silent by them is watched for half of its lease before it is called s
                 {"83", "the store cannot be reached"},
                 {"84", "nobody leads, the group is paused, or the holder did not renew while it was watched"}},
       .examples = {"tenure status --config group.yaml", "tenure status --config group.yaml --json | jq .fencing_token"},
-      .options = optionsOf<StatusArguments>(
-          declare, [](const StatusArguments& given, const SignalState& signals) { return execute(given, signals); }),
+      .options = optionsOf<StatusArguments>(declare, execute),
   };
 }
 

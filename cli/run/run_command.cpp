@@ -7,6 +7,7 @@
 #include "cli/text/output.hpp"
 #include "config/src/store_types.hpp"
 #include "hook_run.hpp"
+#include "job_arguments.hpp"
 #include "supervisor.hpp"
 
 namespace tenure::cli {
@@ -152,8 +153,7 @@ SIGQUIT, kills COMMAND at once. SIGUSR1 and SIGUSR2 go to COMMAND.)",
       .examples = {"tenure run --config group.yaml -- ./scheduler --verbose",
                    R"(tenure run -c group.yaml --schedule "0 3 * * *" -- ./nightly-report)",
                    "tenure run -c group.yaml --once --wait 0s --busy-ok --per 24h -- ./backup"},
-      .options = optionsOf<RunArguments>(
-          declareRun, [](const RunArguments& given, const SignalState& signals) { return execute(given, signals); }),
+      .options = optionsOf<RunArguments>(declareRun, execute),
       .holds = true,
       .mayWait = true,
   };
