@@ -14,6 +14,7 @@
 
 #include "cli/process/exec_image.hpp"
 #include "job.hpp"
+#include "term_work.hpp"
 
 namespace tenure::cli {
 
@@ -28,25 +29,19 @@ namespace tenure::cli {
 /// when to call `act`. When its first process has ended, or its time is over, SIGKILL ends what it has left. It is over
 /// when nothing is.
 /// Main thread only, as for every job.
-class HookRun {
+class HookRun final : public HookProcess {
  public:
   /// Starts it. `term` (null: none) is the term whose end it must not outlive, also if this process is frozen. Throws
   /// std::system_error if no process can be started.
   HookRun(std::string name, const JobSpec& spec, std::chrono::nanoseconds timeout, const SignalState& signals,
           const Instant& now, GuardChannel* term);
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] pollfd descriptor() const noexcept { return {job_.news(), POLLIN, 0}; }
-  [[nodiscard]] std::chrono::nanoseconds untilWake(const Instant& now) const;
-  void act(const Instant& now);
-  /// SIGKILL to all of it.
-  void kill() noexcept;
-
-  /// How it ended: empty while it runs.
-  [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept { return status_; }
-  [[nodiscard]] bool succeeded() const noexcept { return status_ && status_->shellCode() == 0; }
-  /// "hook on_renewed was killed after 10s, its time limit" and the like.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] pollfd descriptor() const noexcept override { return {job_.news(), POLLIN, 0}; }
+  [[nodiscard]] std::chrono::nanoseconds untilWake(const Instant& now) const override;
+  void act(const Instant& now) override;
+  void kill() noexcept override;
+  [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept override { return status_; }
+  [[nodiscard]] std::string text() const override;
 
  private:
   std::string name_;

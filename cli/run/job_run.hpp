@@ -13,6 +13,7 @@
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
 #include "job.hpp"
+#include "term_work.hpp"
 
 namespace tenure::cli {
 
@@ -22,45 +23,30 @@ namespace tenure::cli {
 ///
 /// A job is over when the kernel says that all its processes are gone (reaper.hpp). If its first process ends and
 /// others are left, they are told to stop, as if leadership had been given up.
-class JobRun {
+class JobRun final : public JobProcess {
  public:
   /// Starts the job behind its barrier and hands it to the guard. The term must have been published. Throws
   /// std::system_error if no process can be started.
   JobRun(const JobSpec& spec, std::chrono::nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
          const SignalState& signals, Logger logger, std::string name = "the job");
-  ~JobRun();
-  JobRun(const JobRun&) = delete;
-  JobRun& operator=(const JobRun&) = delete;
+  ~JobRun() override;
 
-  [[nodiscard]] pid_t id() const noexcept { return job_.id(); }
   [[nodiscard]] const Job& job() const noexcept { return job_; }
-  /// "the job (process 12)".
-  [[nodiscard]] std::string who() const;
-  /// The value of `jobVariable` that makes another process a part of this job: it is ended with the job.
-  [[nodiscard]] const std::string& mark() const noexcept { return mark_; }
 
-  /// SIGTERM, then the drain timeout or the end of validity, then SIGKILL.
-  void stop(const std::string& why);
-  /// SIGKILL at the next `act`.
-  void hurry(const std::string& why = "asked to hurry") { hurried_ = why; }
-  /// Any other signal, to the job's first process only.
-  void forward(int signal) const noexcept;
-
-  /// What to wait for in addition to the time; entries may be -1.
-  [[nodiscard]] std::vector<pollfd> descriptors() const;
-  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWake(const Instant& now) const;
-  void act(const Instant& now);
-
-  /// True when nothing of the job is left.
-  [[nodiscard]] bool isOver() const noexcept { return over_; }
-  /// How its first process ended; set once it has ended.
-  [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept { return status_; }
-  /// The errno of exec if the command could not be executed, else zero.
-  [[nodiscard]] int execError() const noexcept { return execError_; }
-  /// Somebody has killed its reaper, so it was ended.
-  [[nodiscard]] bool lostReaper() const noexcept { return !job_.isReaped(); }
-  /// It was told to stop (by this process or the guard) before its first process ended.
-  [[nodiscard]] bool wasStopped() const noexcept { return stopped_; }
+  [[nodiscard]] pid_t id() const noexcept override { return job_.id(); }
+  [[nodiscard]] std::string who() const override;
+  [[nodiscard]] const std::string& mark() const noexcept override { return mark_; }
+  void stop(const std::string& why) override;
+  void hurry(const std::string& why) override { hurried_ = why; }
+  void forward(int signal) const noexcept override;
+  [[nodiscard]] std::vector<pollfd> descriptors() const override;
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWake(const Instant& now) const override;
+  void act(const Instant& now) override;
+  [[nodiscard]] bool isOver() const noexcept override { return over_; }
+  [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept override { return status_; }
+  [[nodiscard]] int execError() const noexcept override { return execError_; }
+  [[nodiscard]] bool lostReaper() const noexcept override { return !job_.isReaped(); }
+  [[nodiscard]] bool wasStopped() const noexcept override { return stopped_; }
 
  private:
   void passBarrier(const Instant& now);

@@ -14,19 +14,16 @@
 #include "cli/process/adopted.hpp"
 #include "cli/process/exec_image.hpp"
 #include "cli/text/output.hpp"
-#include "cli/text/pause_text.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
+#include "hook_run.hpp"
+#include "job_run.hpp"
 
 namespace tenure::cli {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-/// timeout(1) sends its signal to the program and then to the group, so it comes twice within milliseconds. A user who
-/// wants to hurry is not that quick.
-constexpr milliseconds sameStopRequest{500};
 
 /// The most that may be needed: two connections to SQLite or those to a server, liveness file, watches, timers, and the
 /// pipes of the job.
@@ -88,6 +85,17 @@ bool mayHaveNothingToTell(const SupervisorOptions& options, LogLevel level) {
   return options.once && (options.job || options.busyIsFine) && level == LogLevel::info && isatty(STDERR_FILENO) != 1;
 }
 
+/// Null: the command is no periodic job.
+std::unique_ptr<PeriodicJob> periodsOf(const SupervisorOptions& options, const Group& group, MainTasks& tasks,
+                                       const Logger& logger) {
+  if (!options.job) return nullptr;
+  return std::make_unique<PeriodicJob>(periodicOptions(options, group), tasks, logger,
+                                       [] { return milliseconds{wallClockMillisForDisplay()}; });
+}
+
+/// Beyond what LeaderElector::stop() may take: for the end of this process itself.
+constexpr std::chrono::seconds endOfProcess{2};
+
 std::string secondsText(nanoseconds time) {
   return durationText(std::chrono::duration_cast<milliseconds>(std::max(time, nanoseconds{0})));
 }
@@ -109,26 +117,71 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       channel_{GuardChannel::create()},
       guard_{channel_},
       publisher_{channel_, group_.timing()},
-      restartDelay_{group_.timing().duration()},
+      progress_{group_.timing().progressTimeout() ? std::optional<ProgressPipe>{std::in_place} : std::nullopt},
       service_{options_.service, sharedScheduler, logger_},
-      firstContact_{readClock()},
-      waitLimit_{options_.wait, readClock(), proofTime(options_, group_.timing())} {
-  if (group_.timing().progressTimeout()) progress_.emplace();
-  if (options_.job)
-    periods_ = std::make_unique<PeriodicJob>(periodicOptions(options_, group_), tasks_, logger_,
-                                             [] { return milliseconds{wallClockMillisForDisplay()}; });
-}
-
-Supervisor::~Supervisor() {
-  job_.reset();
-  renewing_.reset();
-  revoking_.reset();
-  work_.reset();
-}
+      shutdown_{options_.once},
+      contact_{{.lease = toString(group_.key()),
+                .wait = options_.wait,
+                .proofTime = proofTime(options_, group_.timing()),
+                .busyIsFine = options_.busyIsFine,
+                .namesHolder = options_.namesHolder},
+               readClock()},
+      periods_{periodsOf(options_, group_, tasks_, logger_)},
+      restartDelay_{group_.timing().duration()},
+      work_{workOptions(),
+            {group_.timing(), shutdown_, channel_, publisher_, *jobCounts_, periods_.get(),
+             progress_ ? &*progress_ : nullptr, logger_},
+            processes(),
+            workEvents()} {}
 
 void Supervisor::complain(const std::string& message) const {
   if (logFormat_ == LogFormat::text) return cli::complain(message);
   logger_.log(LogLevel::error, message);
+}
+
+TermWork::Options Supervisor::workOptions() const {
+  return {
+      .lease = toString(group_.key()),
+      .command = options_.command,
+      .once = options_.once,
+      .terminates = terminates_,
+      .hooks = options_.hooks,
+      .spec = [this](const Leadership& term) { return termSpec(term); },
+      .jobEnvironment = options_.jobMayNotify ? options_.service.variables : decltype(options_.service.variables){}};
+}
+
+TermProcesses Supervisor::processes() {
+  return {[this](const JobSpec& spec, const std::string& name) {
+            return std::make_unique<JobRun>(spec, jobDrainTimeout(group_.timing()), channel_, guard_, signalState_,
+                                            logger_, name);
+          },
+          [this](const std::string& name, const JobSpec& spec, const Instant& now, bool endsWithTerm) {
+            return std::make_unique<HookRun>(name, spec, options_.hooks.timeout, signalState_, now,
+                                             endsWithTerm ? &channel_ : nullptr);
+          }};
+}
+
+TermWorkEvents Supervisor::workEvents() {
+  return {[this](int code) { leave(code); },
+          [this](bool failed, nanoseconds ran, const std::string& why) { pauseAndCompete(failed, ran, why); },
+          [this](const std::string& message) { complain(message); }, [this] { quietLog_.open(); }};
+}
+
+/// What a process finds that acts under this term.
+JobSpec Supervisor::termSpec(const Leadership& term) const {
+  JobSpec spec;
+  spec.environment = {{"TENURE_FENCING_TOKEN", toString(term.fencingToken())},
+                      {"TENURE_GROUP", group_.name()},
+                      {"TENURE_LEASE", term.leaseName()},
+                      {"TENURE_CANDIDATE", term.holder()},
+                      {"TENURE_STORE", group_.store()->describe()},
+                      {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
+                      {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
+  if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
+  // As long as anything of the job is left, this holder must count as alive.
+  const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
+  if (notice) spec.livenessFile = notice->descriptor();
+  return spec;
 }
 
 int Supervisor::run() {
@@ -144,12 +197,11 @@ int Supervisor::run() {
     tasks_.run();
     takeSignals();
     keepGuard();
-    if (progress_ && progress_->take() && term_) term_->reportProgress();
     advance(readClock());
     tellService(readClock());
   }
   tasks_.run();  // releases a term that began in the last moment
-  return exitCode_.value_or(exitOk);
+  return shutdown_.code();
 }
 
 /// Before it competes, so that nothing has happened yet where this fails.
@@ -167,46 +219,36 @@ bool Supervisor::beginToListen() {
 
 void Supervisor::compete() {
   pausedAt_.reset();
-  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_, view_, routing_);
+  candidacy_ = std::make_unique<Candidacy>(group_, candidacyEvents(), tasks_, publisher_, view_, routing_);
   view_ = candidacy_->view();
   if (http_) http_->watch(view_);
 }
 
-CandidacyEvents Supervisor::events() {
+CandidacyEvents Supervisor::candidacyEvents() {
   CandidacyEvents events;
-  events.termBegan = [this](const Leadership& term, WorkHandle handle) { beginTerm(term, std::move(handle)); };
-  events.termEnds = [this](FencingToken token) {
-    if (job_ && term_->fencingToken() == token) job_->stop("leadership has ended");
+  events.termBegan = [this](const Leadership& term, WorkHandle handle) {
+    if (!shutdown_.isNear()) contact_.stopWaiting();
+    work_.begin(term, std::move(handle), readClock());
   };
-  events.leaderSeen = [this](const std::optional<LeaderInfo>& leader) {
-    waitLimit_.leaderSeen(leader && !leader->self, readClock());
-    leader_ = leader;
-    noteHolder(leader);
-  };
-  events.doubted = [this](bool inDoubt) { inDoubt_ = inDoubt; };
-  if (!options_.hooks.onRenewed.empty()) events.renewed = [this](FencingToken token) { startRenewed(token); };
+  events.termEnds = [this](FencingToken token) { work_.leadershipEnds(token); };
+  events.leaderSeen = [this](const std::optional<LeaderInfo>& leader) { contact_.leaderSeen(leader, readClock()); };
+  events.doubted = [this](bool inDoubt) { work_.doubted(inDoubt); };
+  if (!options_.hooks.onRenewed.empty()) {
+    events.renewed = [this](FencingToken token) { work_.renewed(token, readClock()); };
+  }
   events.stopped = [this](ReleaseResult result) { stopped_ = result; };
   return events;
 }
 
 void Supervisor::wait() {
   const Instant now = readClock();
-  std::optional<nanoseconds> left = job_ ? job_->untilWake(now) : std::nullopt;
-  if (periods_) left = earlier(left, periods_->untilLook());
-  left = earlier(left, waitLimit_.untilLook(now));
-  if (candidacy_) left = earlier(left, firstContact_.untilLook(now));
-  left = earlier(earlier(left, untilQuit(now)), service_.untilAct(now));
-  left = earlier(left, untilHooks(now));
+  std::optional<nanoseconds> left = earlier(work_.untilWake(now), contact_.untilLook(now, candidacy_ != nullptr));
+  left = earlier(earlier(left, shutdown_.untilQuit(now)), service_.untilAct(now));
   if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
-  left = earlier(earlier(left, holderNote_.untilDue(now)), stubbornNote_.untilDue(now));
-  timer_.arm(left);
-  std::vector<pollfd> entries = job_ ? job_->descriptors() : std::vector<pollfd>{};
-  const int progress = progress_ ? progress_->descriptor() : -1;
-  for (const auto* hook : {renewing_.get(), revoking_.get()}) {
-    if (hook != nullptr) entries.push_back(hook->descriptor());
-  }
+  timer_.arm(earlier(left, stubbornNote_.untilDue(now)));
+  std::vector<pollfd> entries = work_.descriptors();
   for (const int fd :
-       {signals_.descriptor(), tasks_.descriptor(), timer_.descriptor(), guard_.control(), guard_.pidfd(), progress}) {
+       {signals_.descriptor(), tasks_.descriptor(), timer_.descriptor(), guard_.control(), guard_.pidfd()}) {
     entries.push_back({fd, POLLIN, 0});
   }
   poll(entries.data(), entries.size(), -1);
@@ -216,55 +258,40 @@ void Supervisor::wait() {
 void Supervisor::takeSignals() {
   while (const auto signal = signals_.next()) {
     if (*signal == SIGCHLD) {
-      reapAdopted(job_ ? job_->id() : 0);
+      reapAdopted(work_.job() != nullptr ? work_.job()->id() : 0);
     } else if (*signal == SIGUSR1 || *signal == SIGUSR2) {
-      if (job_ && !electing_) job_->forward(*signal);
-    } else if (*signal == SIGQUIT) {
-      stopPolitely(*signal);
-      hurry();
-    } else if (!stopAskedAt_) {
-      stopPolitely(*signal);
-    } else if (elapsedForHolder(*stopAskedAt_, readClock()) >= sameStopRequest) {
-      hurry();
+      work_.forward(*signal);
+    } else {
+      const Instant now = readClock();
+      const bool first = !shutdown_.isAsked();
+      const Shutdown::Request request = shutdown_.take(*signal, now);
+      if (request.stop) stopPolitely(*signal, first, now);
+      if (request.hurry) hurry();
     }
   }
 }
 
-void Supervisor::stopPolitely(int signal) {
-  if (!stopAskedAt_) {
-    stopAskedAt_ = readClock();
-    logger_.log(LogLevel::info, "asked to stop by " + signalText(signal));
-  }
-  if (job_) {
-    job_->stop("the supervisor was asked to stop");
-    stubbornNote_.set(job_->who() + " has not ended yet; it is killed " + secondsText(group_.timing().drainTimeout()) +
+void Supervisor::stopPolitely(int signal, bool first, const Instant& now) {
+  if (first) logger_.log(LogLevel::info, "asked to stop by " + signalText(signal));
+  JobProcess* const job = work_.job();
+  if (job != nullptr) job->stop("the supervisor was asked to stop");
+  if (job != nullptr && first) {
+    stubbornNote_.set(job->who() + " has not ended yet; it is killed " + secondsText(group_.timing().drainTimeout()) +
                           " after the first signal at the latest, and by a second one at once",
-                      *stopAskedAt_);
+                      now);
   }
-  if (!job_ || electing_ || !options_.once) leave(codeOfStop(signal));
+  const bool notes = periods_ && periods_->notesEnd();
+  if (job == nullptr || work_.isElecting() || !options_.once) {
+    leave(shutdown_.codeOfStop(signal, notes ? periods_->lastCode() : std::nullopt));
+  }
   if (candidacy_) candidacy_->stop();
 }
 
-/// To be stopped is how a service ends. But what follows `run --once ... &&` must not go on without it.
-int Supervisor::codeOfStop(int signal) const {
-  if (!options_.once) return exitOk;
-  return periods_ && periods_->notesEnd() ? *periods_->lastCode() : ExitStatus{true, signal}.shellCode();
-}
-
 void Supervisor::hurry() {
-  if (job_) {
-    logger_.log(LogLevel::warn, "asked to stop at once: " + job_->who() + " is killed");
-    job_->hurry();
-    return;
-  }
-  if (revoking_) {
-    logger_.log(LogLevel::warn, "asked to stop at once: hook on_revoked is killed");
-    revoking_->kill();
-    return;
-  }
+  if (work_.hurry()) return;
   // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
   logger_.log(LogLevel::warn, "asked to stop at once: ends without waiting for the release");
-  exitAtOnce(exitCode_.value_or(exitOk));
+  exitAtOnce(shutdown_.code());
 }
 
 void Supervisor::keepGuard() {
@@ -273,44 +300,26 @@ void Supervisor::keepGuard() {
   std::string why;
   if (guard_.replace(why)) return logger_.log(LogLevel::warn, "the guard process ended and was replaced");
   complain("stops, because " + why);
-  if (job_) job_->stop(why);
+  if (work_.job() != nullptr) work_.job()->stop(why);
   leave(exitFailed);
 }
 
-/// A user who runs a command under a lock wants to know which holder the wait is for.
-void Supervisor::noteHolder(const std::optional<LeaderInfo>& leader) {
-  if (!options_.namesHolder || !leader || leader->self) return holderNote_.drop();
-  holderNote_.set("waits for lock " + toString(group_.key()) + ": " + personOf(leader->holder) + " holds it " +
-                      withToken(leader->token),
-                  readClock());
-}
-
 void Supervisor::advance(const Instant& now) {
-  if (job_) holderNote_.drop();
-  if (!job_) stubbornNote_.drop();
-  if (const auto note = holderNote_.take(now)) complain(*note);
+  if (work_.job() != nullptr) contact_.dropNote();
+  if (work_.job() == nullptr) stubbornNote_.drop();
+  if (const auto note = contact_.takeNote(now)) complain(*note);
   if (const auto note = stubbornNote_.take(now)) complain(*note);
-  actHooks(now);
-  if (job_) {
-    publisher_.publish(*term_);
-    job_->act(now);
-    if (job_->isOver()) endJob();
-  }
-  if (periods_ && term_ && !job_ && !endsTerm()) betweenRuns(now);
-  if (candidacy_ && !stopped_ && !firstContact_.isMade()) makeContact(now, candidacy_->status().lease);
-  if (!job_ && candidacy_ && !stopped_) {
-    const LeaseStatus lease = candidacy_->status().lease;
-    if (waitLimit_.isOver(now, lease)) giveUpWaiting(now, lease);
-  }
+  work_.act(now);
+  lookAtStore(now);
   settle(now);
-  if (!finished_ && untilQuit(now).value_or(unansweredTime).count() <= 0) quit();
+  if (!finished_ && shutdown_.untilQuit(now).value_or(unansweredTime).count() <= 0) quit();
   if (pausedAt_ && elapsedForHolder(*pausedAt_, now) >= restartDelay_.present()) compete();
 }
 
 void Supervisor::leave(int code) {
-  if (!exitCode_) exitCode_ = code;
+  shutdown_.leave(code);
   if (code != exitOk) quietLog_.open();
-  waitLimit_.lift();
+  contact_.stopWaiting();
   if (candidacy_) {
     candidacy_->stop();
   } else {
@@ -318,82 +327,87 @@ void Supervisor::leave(int code) {
   }
 }
 
+void Supervisor::pauseAndCompete(bool failed, nanoseconds ran, const std::string& why) {
+  const nanoseconds delay = restartDelay_.afterEnd(failed, ran);
+  logger_.log(failed ? LogLevel::warn : LogLevel::info,
+              "gives leadership up, because " + why + "; competes again in " + secondsText(delay));
+  candidacy_->stop();  // released at once; `stopped` begins the pause
+}
+
 /// The elector has stopped: ends the program, or pauses before it competes again.
 void Supervisor::settle(const Instant& now) {
-  if (!stopped_ || job_ || endsTerm()) return;
+  if (!stopped_ || !work_.isOver()) return;
   if (*stopped_ == ReleaseResult::unknown || *stopped_ == ReleaseResult::notDrained) {
     logger_.log(LogLevel::warn,
                 "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires by itself");
   }
-  // An attempt of a wait that is over may still arrive.
-  if (gaveUpAt_ && *stopped_ == ReleaseResult::unknown) exitCode_ = exitUnknown;
+  shutdown_.electorStopped(*stopped_);
   stopped_.reset();
   candidacy_.reset();
-  if (exitCode_) {
+  if (shutdown_.isLeaving()) {
     finished_ = true;
   } else {
     pausedAt_ = now;
   }
 }
 
-/// Before the store's first answer, only the cause shows whether the set-up is wrong or the store is out of service.
-void Supervisor::makeContact(const Instant& now, const LeaseStatus& lease) {
-  if (exitCode_) return;
-  const auto advice = firstContact_.look(now, lease);
-  if (firstContact_.isMade()) return startupLog_.open();
-  if (!advice) return;
-  startupLog_.told(advice->cause);
-  waitTold_ = true;
-  if (advice->kind == FirstContact::Advice::Kind::giveUp) {
-    complain("cannot compete: " + advice->cause);
-    return leave(exitStore);
+void Supervisor::lookAtStore(const Instant& now) {
+  const bool works = work_.job() != nullptr;
+  if (!candidacy_ || stopped_ || (contact_.isMade() && works)) return;
+  const LeaseStatus lease = candidacy_->status().lease;
+  if (!contact_.isMade() && !shutdown_.isLeaving()) {
+    const auto finding = contact_.look(now, lease);
+    if (contact_.isMade()) startupLog_.open();
+    if (finding) report(*finding);
   }
-  const std::string cause = advice->cause.empty() ? "no answer yet" : advice->cause;
-  logger_.log(LogLevel::warn, "has waited for its store for " + secondsText(advice->waited) + ": " + cause);
+  if (works) return;
+  if (const auto finding = contact_.judgeWait(now, lease)) {
+    shutdown_.giveUpWaiting(now, lease.state != LeaseState::candidate && lease.state != LeaseState::idle);
+    report(*finding);
+  }
 }
 
-std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
-  if (!gaveUpAt_) return std::nullopt;
-  return unansweredTime - elapsedForHolder(*gaveUpAt_, now);
+void Supervisor::report(const StoreContact::Finding& finding) {
+  if (finding.cause) startupLog_.told(*finding.cause);
+  if (finding.level == LogLevel::error) {
+    complain(finding.message);
+  } else {
+    logger_.log(finding.level, finding.message);
+  }
+  if (finding.code) leave(*finding.code);
 }
 
 /// The store has not answered in time. No job was started, so nothing acts; but it is not known whether we have the
 /// lease.
 void Supervisor::quit() {
   startupLog_.open();
-  if (*exitCode_ != exitOk || mayHaveAcquired_) quietLog_.open();
-  if (!mayHaveAcquired_) exitAtOnce(*exitCode_);
+  const bool mayLead = shutdown_.mayHaveAcquired();
+  if (shutdown_.code() != exitOk || mayLead) quietLog_.open();
+  if (!mayLead) exitAtOnce(shutdown_.code());
   complain("it is not known whether an attempt to acquire " + toString(group_.key()) +
            " arrived, because the store has not answered; if it did, nobody is elected for " +
            durationText(group_.timing().duration()));
   exitAtOnce(exitUnknown);
 }
 
-void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
-  gaveUpAt_ = now;
-  mayHaveAcquired_ = lease.state != LeaseState::candidate && lease.state != LeaseState::idle;
-  if (lease.leader && !lease.leader->self) {
-    const auto who = [&](const std::string& what) { return whoHas(what, lease.leader->holder, lease.leader->token); };
-    if (options_.busyIsFine && WaitLimit::isProvenBusy(lease)) {
-      logger_.log(LogLevel::info, "has nothing to do, because " + who("this group"));
-      return leave(exitOk);
-    }
-    complain("busy: " + who(toString(group_.key())) +
-             (options_.busyIsFine ? ", but was not seen to renew the lease, so it may be dead" : ""));
-    return leave(exitBusy);
+/// Ready means: it competes. A standby is as ready as a leader, or an update that waits for one copy after the other
+/// would never end. A store that is out of service is waited for, so this is no failed start either.
+void Supervisor::tellService(const Instant& now) {
+  if (!shutdown_.isLeaving() && contact_.isReady()) service_.ready();
+  service_.status(serviceText());
+  if (shutdown_.isNear()) {
+    const auto& timing = group_.timing();
+    const auto hook = options_.hooks.onRevoked.empty() ? milliseconds{0} : options_.hooks.timeout;
+    service_.stopping(timing.drainTimeout() + timing.duration() + hook + endOfProcess);
   }
-  if (lease.lastError) {
-    startupLog_.told(lease.lastError->message);
-    complain("not elected: " + lease.lastError->message);
-    return leave(exitStore);
-  }
-  const std::string notYet = "not elected within " + durationText(*options_.wait);
-  if (lease.leaderSeenAgo.count() < 0) {
-    complain(notYet + ": the store has not answered");
-    return leave(exitStore);
-  }
-  complain(notYet + "; nobody leads " + toString(group_.key()) + " yet");
-  leave(exitBusy);
+  service_.act(now);
+}
+
+/// In the words of `systemctl status`.
+std::string Supervisor::serviceText() const {
+  if (std::string text = work_.text(group_.name()); !text.empty()) return text;
+  if (shutdown_.isNear()) return "stopping";
+  return pausedAt_ ? "pausing after a job that has ended" : contact_.standbyText();
 }
 
 }  // namespace tenure::cli

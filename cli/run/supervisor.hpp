@@ -16,18 +16,17 @@
 #include "cli/group/routing.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/process/wakeups.hpp"
-#include "cli/text/exit_codes.hpp"
-#include "first_contact.hpp"
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
-#include "hook_run.hpp"
 #include "job_counts.hpp"
 #include "job_deadline.hpp"
-#include "job_run.hpp"
 #include "periodic_job.hpp"
 #include "service_notifier.hpp"
+#include "shutdown.hpp"
 #include "startup_log.hpp"
+#include "store_contact.hpp"
 #include "supervisor_waits.hpp"
+#include "term_work.hpp"
 
 namespace tenure::cli {
 
@@ -47,13 +46,13 @@ struct SupervisorOptions {
   bool jobMayNotify{false};      ///< the job finds these variables as well
 };
 
-/// One thread, one loop. Everything happens on the thread that calls `run`. It must be the main thread and must not end
-/// before the process, because the job's parent-death signal depends on it. The elector's threads only post tasks.
+/// The loop over three owners: the work of a term, the contact with the store, the shutdown. One thread: everything
+/// happens on the one that calls `run`. It must be the main thread and must not end before the process, because the
+/// job's parent-death signal depends on it. The elector's threads only post tasks.
 class Supervisor {
  public:
   /// For a config without faults. Starts the guard. Throws std::system_error.
   Supervisor(GroupConfig config, SupervisorOptions options, const SignalState& signals);
-  ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
@@ -68,57 +67,28 @@ class Supervisor {
   void takeSignals();
   void keepGuard();
   void advance(const Instant& now);
+  void lookAtStore(const Instant& now);
+  void settle(const Instant& now);
+  void tellService(const Instant& now);
 
   [[nodiscard]] bool beginToListen();
   void compete();
-  [[nodiscard]] CandidacyEvents events();
-  void beginTerm(const Leadership& term, WorkHandle handle);
-  void beginWork();
-  void startJob();
-  [[nodiscard]] bool tellNotStarted(const std::string& what, const std::exception& error) const;
-  void endJob();
-  void judgeEnd(const ExitStatus& status, bool byItself);
-  void betweenRuns(const Instant& now);
-  void actOnPeriods(const Instant& now);
-  void endTerm();
+  [[nodiscard]] CandidacyEvents candidacyEvents();
+  [[nodiscard]] TermWork::Options workOptions() const;
+  [[nodiscard]] TermProcesses processes();
+  [[nodiscard]] TermWorkEvents workEvents();
+  [[nodiscard]] JobSpec termSpec(const Leadership& term) const;
 
-  // Hooks, in the order of a term.
-  void startElected();
-  void endElected();
-  void startRenewed(FencingToken token);
-  void endRenewed();
-  void startRevoked();
-  void endRevoked();
-  void actHooks(const Instant& now);
-  void dropTerm();
-  /// The term is given up or lost, and its work is not over: on_revoked runs, or has failed.
-  [[nodiscard]] bool endsTerm() const noexcept { return revoking_ || holding_; }
-  [[nodiscard]] std::chrono::nanoseconds untilInvalid(const Instant& now) const;
-  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilHooks(const Instant& now) const;
-  [[nodiscard]] JobSpec hookSpec(const std::string& command) const;
-
-  void settle(const Instant& now);
-
+  void stopPolitely(int signal, bool first, const Instant& now);
+  void hurry();
   /// Ends the program with this code once the job is gone and the lease is released. The code of the first call counts.
   void leave(int code);
-  void stopPolitely(int signal);
-  [[nodiscard]] int codeOfStop(int signal) const;
-  void hurry();
-  void pauseAndCompete(bool failed, const std::string& why);
-  void noteHolder(const std::optional<LeaderInfo>& leader);
+  void pauseAndCompete(bool failed, std::chrono::nanoseconds ran, const std::string& why);
+  [[noreturn]] void quit();
+  void report(const StoreContact::Finding& finding);
   /// On stderr. Where its lines are for programs (log.format), this is one of them.
   void complain(const std::string& message) const;
-
-  void makeContact(const Instant& now, const LeaseStatus& lease);
-  void giveUpWaiting(const Instant& now, const LeaseStatus& lease);
-  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilQuit(const Instant& now) const;
-  [[noreturn]] void quit();
-
-  void tellService(const Instant& now);
   [[nodiscard]] std::string serviceText() const;
-
-  [[nodiscard]] JobSpec termSpec() const;
-  [[nodiscard]] JobSpec jobSpec() const;
 
   // Constant after construction.
   const bool terminates_;  ///< on_lost: terminate
@@ -139,41 +109,23 @@ class Supervisor {
   GuardKeeper guard_;
   TermPublisher publisher_;
   std::optional<ProgressPipe> progress_;
-  RestartDelay restartDelay_;
+  const std::shared_ptr<JobCounts> jobCounts_{std::make_shared<JobCounts>()};
+  ServiceNotifier service_;
 
+  Shutdown shutdown_;
+  StoreContact contact_;
   /// Null: the command runs for as long as this copy leads. It must outlive the candidacy, whose end may still answer
   /// its writes.
   std::unique_ptr<PeriodicJob> periods_;
   std::unique_ptr<Candidacy> candidacy_;
   ElectorView view_{};  ///< of the present candidacy or the last
   std::optional<ops::HttpListener> http_;
-  const std::shared_ptr<JobCounts> jobCounts_{std::make_shared<JobCounts>()};
-  std::optional<Leadership> term_;
-  bool inDoubt_{false};  ///< the last renewal of this term failed
-  WorkHandle work_;
-  std::unique_ptr<JobRun> job_;        ///< or the hook on_elected, under the same guard
-  bool electing_{false};               ///< it is the hook
-  bool electedIsLate_{false};          ///< and was killed for its time
-  std::unique_ptr<HookRun> renewing_;  ///< on_renewed
-  bool renewalHookFails_{false};       ///< which was told
-  std::unique_ptr<HookRun> revoking_;  ///< on_revoked
-  bool holding_{false};                ///< on_revoked failed: the lease must expire
-  Instant jobBegan_{};
-
-  ServiceNotifier service_;
-  std::optional<LeaderInfo> leader_;  ///< as last seen
-  FirstContact firstContact_;
-  bool waitTold_{false};  ///< that it waits for its store
-  WaitLimit waitLimit_;
   std::optional<ReleaseResult> stopped_;
+  RestartDelay restartDelay_;
   std::optional<Instant> pausedAt_;
-  std::optional<Instant> gaveUpAt_;  ///< when the wait was over
-  bool mayHaveAcquired_{false};      ///< an acquisition was under way then
-  std::optional<int> exitCode_;
-  std::optional<Instant> stopAskedAt_;
-  DelayedNote holderNote_;
   DelayedNote stubbornNote_;
   bool finished_{false};
+  TermWork work_;  ///< released before the candidacy ends
 };
 
 }  // namespace tenure::cli
