@@ -8,10 +8,10 @@
 #include <vector>
 
 #include <tenure/config/group_config.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "config/src/store_types.hpp"
 #include "lock_arguments.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::cli {
 

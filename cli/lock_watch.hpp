@@ -8,7 +8,8 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::cli {
 

@@ -5,8 +5,9 @@
 
 #include <tenure/config/group_config.hpp>
 #include <tenure/election/leadership.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
+
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::cli {
 

@@ -5,9 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "config/src/duration.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::cli {
 namespace {

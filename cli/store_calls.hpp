@@ -7,10 +7,9 @@
 #include <string>
 #include <system_error>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "exit_codes.hpp"
 #include "lockcore/port/file_access.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::cli {
 

@@ -8,12 +8,12 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "adopted.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
 #include "exec_image.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "output.hpp"
 #include "pause_text.hpp"
 #include "store_calls.hpp"

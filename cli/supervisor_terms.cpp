@@ -5,10 +5,10 @@
 #include <utility>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "config/src/duration.hpp"
 #include "exec_image.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "output.hpp"
 #include "supervisor.hpp"

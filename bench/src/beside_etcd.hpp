@@ -6,9 +6,8 @@
 #include <sys/types.h>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "benches.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::bench {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::bench {
 

@@ -22,6 +22,7 @@
 
 #include "benches.hpp"
 #include "fleet.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "stats.hpp"
 #ifdef TENURE_WITH_DYNAMODB
 #include <tenure/lockcore/stores/dynamodb_store.hpp>

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::bench {
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::bench {
 

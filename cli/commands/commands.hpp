@@ -1,10 +1,9 @@
 // The commands of the program. Each returns the exit code of the program and reports its errors on stderr.
 #pragma once
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "cli/arguments.hpp"
 #include "cli/signals.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::cli {
 

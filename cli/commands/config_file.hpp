@@ -7,7 +7,8 @@
 
 #include <tenure/config/group_config.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::cli {
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "cli/exit_codes.hpp"
 #include "cli/fence_recover/resources.hpp"
@@ -21,6 +20,7 @@
 #include "commands.hpp"
 #include "config/src/duration.hpp"
 #include "config_file.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "key_spec.hpp"
 #include "lockcore/port/file_access.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::config {
 

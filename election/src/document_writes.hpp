@@ -11,10 +11,10 @@
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "lockcore/lease/lease_action.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "leader_document.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"

@@ -7,10 +7,10 @@
 #include <string>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "lockcore/driver/lease_driver.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "reclaim.hpp"
 
 namespace tenure {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 

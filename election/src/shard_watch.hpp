@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/lease/lease_sightings.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "shard_balance.hpp"
 #include "shard_keys.hpp"
 

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "sharded_impl.hpp"

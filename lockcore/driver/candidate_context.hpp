@@ -8,11 +8,11 @@
 #include <string>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/driver/watchdog.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread_pool.hpp"
 

@@ -7,13 +7,13 @@
 #include <string>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lease_account.hpp"
 #include "lockcore/lease/lease_machine.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "term_cell.hpp"
 
 namespace tenure {

@@ -7,9 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lease_driver.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/runtime/clock_gauge.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/trouble_log.hpp"

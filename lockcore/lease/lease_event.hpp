@@ -9,10 +9,10 @@
 #include <variant>
 
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
 #include "lease_sightings.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 

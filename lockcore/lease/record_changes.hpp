@@ -6,9 +6,8 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lease_event.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "own_writes.hpp"
 
 namespace tenure {

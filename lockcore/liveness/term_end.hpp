@@ -1,7 +1,7 @@
 // Whether a write has ended its term.
 #pragma once
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::liveness {
 

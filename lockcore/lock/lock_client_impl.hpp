@@ -12,13 +12,13 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_options.hpp>
 
 #include "lock_lanes.hpp"
 #include "lock_memories.hpp"
 #include "lock_session.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/runtime/patience.hpp"
 
 namespace tenure {

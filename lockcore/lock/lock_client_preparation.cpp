@@ -1,9 +1,8 @@
 // What a client's first acquisitions wait for: its liveness file and the store's schema.
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lock_client_impl.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {

@@ -6,9 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/lease/lease_action.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 

@@ -1,6 +1,7 @@
+#include "lockcore/port/lease_store.hpp"
+
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "quoted_text.hpp"

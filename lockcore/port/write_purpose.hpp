@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 

@@ -11,10 +11,10 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {

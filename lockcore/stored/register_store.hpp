@@ -4,12 +4,12 @@
 #include <memory>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "hint_source.hpp"
-#include "register.hpp"
+#include "lockcore/port/lease_store.hpp"
+#include "register_extras.hpp"
 
 namespace tenure::stored {
 
@@ -22,6 +22,7 @@ struct RegisterParts {
   std::shared_ptr<HintSource> hints{};  ///< null: the store does not watch
   Logger logger{};
   std::shared_ptr<void> connection{};  ///< destroyed with the store, before the register
+  std::shared_ptr<RegisterExtras> extras{std::make_shared<RegisterExtras>()};
 };
 
 [[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeRegisterStore(RegisterParts parts);

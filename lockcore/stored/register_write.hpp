@@ -5,11 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "decisions.hpp"
 #include "held_states.hpp"
-#include "register.hpp"
+#include "lockcore/port/lease_store.hpp"
+#include "register_extras.hpp"
 
 namespace tenure::stored {
 
@@ -22,10 +21,11 @@ struct KnownLease {
 
 /// Shared by a store and its calls under way.
 struct RegisterCore {
-  RegisterCore(std::shared_ptr<Register> pairs, std::shared_ptr<Scheduler> tasks)
-      : leases{std::move(pairs)}, scheduler{std::move(tasks)} {}
+  RegisterCore(std::shared_ptr<Register> pairs, std::shared_ptr<RegisterExtras> more, std::shared_ptr<Scheduler> tasks)
+      : leases{std::move(pairs)}, extras{std::move(more)}, scheduler{std::move(tasks)} {}
 
   const std::shared_ptr<Register> leases;
+  const std::shared_ptr<RegisterExtras> extras;
   const std::shared_ptr<Scheduler> scheduler;
   HeldStates<KnownLease> known{};
 

@@ -6,13 +6,13 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "lock_token_parts.hpp"
 #include "lockcore/port/forwarding_store.hpp"
 #include "lockcore/port/option_ranges.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/store_answer.hpp"

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "lockcore/lease/lease_machine.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/runtime/system_random.hpp"
 
 namespace tenure {

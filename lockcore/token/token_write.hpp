@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lock_token_parts.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 

@@ -2,11 +2,11 @@
 #include <iostream>
 
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "client_fixture.hpp"
 #include "fake_table.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "support/lateness_probe.hpp"
 
 namespace tenure::aws::test {

@@ -6,6 +6,7 @@
 #include <tenure/config/load_group.hpp>
 
 #include "config/test_files.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

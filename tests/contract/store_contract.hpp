@@ -31,9 +31,8 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "contract/store_calls.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::contract {
 

@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "election/stage.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::test {
 namespace {

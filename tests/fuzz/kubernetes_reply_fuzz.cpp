@@ -43,7 +43,7 @@ LeaseObject after(const LeaseObject& seen, const std::string& body) {
 void acquireOn(const LeaseObject& seen, const State& state) {
   WriteRequest request{billing};
   request.record = {"me#1", RecordVersion{"w"}, std::chrono::milliseconds{2500}};
-  const ReadOutcome told = state.told();
+  const ReadOutcome told = state.answer();
   if (told.has_value() && *told) request.expected.push_back((*told)->version);
   const auto decision = stored::decideWrite(where, request, state);
   const auto* change = std::get_if<stored::Change>(&decision);

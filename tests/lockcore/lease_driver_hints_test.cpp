@@ -8,9 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/driver_world.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::test {
 namespace {

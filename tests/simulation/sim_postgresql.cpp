@@ -281,7 +281,7 @@ void SimPostgreSql::commit(Server& server, LeaseTable table, bool unconfirmed) {
 
 void SimPostgreSql::refresh() {
   const auto lease = leaseFrom(place, server_.table.columns());
-  const ReadOutcome told = lease->told();
+  const ReadOutcome told = lease->answer();
   const auto& record = *lease->record;
   now(record ? std::optional{record->record} : std::nullopt, *told);
 }

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include <tenure/lockcore/store_checks.hpp>
-
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/stores/memory/src/memory_table.hpp"
 
 namespace tenure::test {

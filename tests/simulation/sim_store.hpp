@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::test {
 

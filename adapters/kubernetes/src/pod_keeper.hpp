@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/port/lease_store.hpp"
 #include "pods.hpp"
 
 namespace tenure::pod_label {

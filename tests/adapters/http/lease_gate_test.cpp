@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/port/lease_store.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::http_fence {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stores/memory/src/memory_table.hpp"
 #include "simulation/clients/client_sim.hpp"
 #include "simulation/clients/job_judge.hpp"

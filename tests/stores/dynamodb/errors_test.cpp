@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/port/lease_store.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::test {

@@ -1,6 +1,7 @@
 // Time limits, and stores that are destroyed while something is under way.
 #include <gtest/gtest.h>
 
+#include "lockcore/port/lease_store.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::test {

@@ -1,6 +1,7 @@
 // The leases of one name by a query, and the price of listing a table without a sort key.
 #include <gtest/gtest.h>
 
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stores/dynamodb/src/scan_price.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/port/lease_store.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::dynamodb_store {

@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
+#include "lockcore/port/lease_store.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::test {

@@ -17,6 +17,7 @@
 #include <tenure/testing/manual_scheduler.hpp>
 
 #include "lockcore/aws/json_client.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stores/dynamodb/src/store.hpp"
 
 namespace tenure::test {

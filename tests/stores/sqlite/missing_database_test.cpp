@@ -10,10 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "actor.hpp"
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"

@@ -35,8 +35,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
-
+#include "lockcore/port/lease_store.hpp"
 #include "stores/sqlite/sqlite_support.hpp"
 
 namespace tenure::sqlite_test {

@@ -9,10 +9,10 @@
 
 #include <sqlite3.h>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "contract/store_calls.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "support/eventually.hpp"
 
 namespace tenure::sqlite_test {

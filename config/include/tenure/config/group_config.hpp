@@ -25,6 +25,8 @@
 
 namespace tenure {
 
+class LeaseStore;
+
 /// The options of the Kubernetes store, or the kubeconfig files that have server and user
 /// (<tenure/config/kubeconfig.hpp>).
 struct TENURE_API KubernetesConfig : KubernetesStoreOptions {

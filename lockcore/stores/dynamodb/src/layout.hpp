@@ -9,8 +9,9 @@
 
 #include <boost/json/object.hpp>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
+
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::dynamodb_store {
 

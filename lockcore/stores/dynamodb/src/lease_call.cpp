@@ -66,7 +66,7 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
                    if (found.has_error()) return handler(found.error());
                    if (*found) return handler(std::optional{std::move((*found)->record)});
                    readPair(core, key, "reading", deadline, [handler](const StoreResult<Pair>& pair) {
-                     handler(pair.has_error() ? ReadOutcome{pair.error()} : pair->told());
+                     handler(pair.has_error() ? ReadOutcome{pair.error()} : pair->answer());
                    });
                  });
 }
@@ -88,7 +88,7 @@ void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::o
   }
   // Either there is no item, or the server does not return images (servers from before June 2023, some emulators).
   readPair(call->core, call->key, call->doing, call->deadline, [call](const StoreResult<Pair>& pair) {
-    if (pair.has_value()) return call->handler(Conflict{pair->told().value()});
+    if (pair.has_value()) return call->handler(Conflict{pair->answer().value()});
     if (pair.error().errorClass == ErrorClass::corrupt) return answerNotUnderstood(*call, pair.error());
     call->handler(Conflict{});
   });

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
-#include "lockcore/stored/stored_lease.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::etcd_store {
 

@@ -7,10 +7,9 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "core.hpp"
-#include "lockcore/stored/register.hpp"
+#include "lockcore/port/lease_store.hpp"
+#include "lockcore/stored/register_extras.hpp"
 #include "record_codec.hpp"
 #include "replies.hpp"
 

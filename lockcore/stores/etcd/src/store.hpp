@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "gateway.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::etcd_store {
 

@@ -6,13 +6,12 @@
 #include <string>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "errors.hpp"
 #include "gateway.hpp"
-#include "lockcore/runtime/call_deadline.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stored/held_states.hpp"
 #include "object_texts.hpp"
 #include "renew_time.hpp"

@@ -6,11 +6,10 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "core.hpp"
 #include "lease_object.hpp"
-#include "lockcore/stored/register.hpp"
+#include "lockcore/port/lease_store.hpp"
+#include "lockcore/stored/register_extras.hpp"
 
 namespace tenure::kubernetes_store {
 

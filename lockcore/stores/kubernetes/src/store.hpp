@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "gateway.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "object_texts.hpp"
 
 namespace tenure::kubernetes_store {

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
-
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stored/decisions.hpp"
 
 namespace tenure {

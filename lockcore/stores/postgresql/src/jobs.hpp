@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "database.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::postgresql_store {

@@ -9,9 +9,8 @@
 #include <set>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "database.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::postgresql_store {
 

@@ -8,8 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
-
+#include "lockcore/port/lease_store.hpp"
 #include "swaps.hpp"
 
 namespace tenure::postgresql_store {

@@ -5,12 +5,12 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
 #include "database.hpp"
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::postgresql_store {
 

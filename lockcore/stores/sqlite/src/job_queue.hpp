@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "busy_wait.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "session.hpp"
 #include "write_batch.hpp"
 

@@ -1,8 +1,7 @@
 #include "ownership_write.hpp"
 
-#include <tenure/lockcore/store_checks.hpp>
-
 #include "lockcore/liveness/term_end.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/port/write_purpose.hpp"
 #include "transaction.hpp"
 
@@ -78,7 +77,7 @@ WriteOutcome OwnershipWrite::stateOfNewFile() {
   if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
   const auto found = selectLease(session_, request_.key, what_);
   if (found.has_error()) return Conflict{};
-  ReadOutcome told = found->told();
+  ReadOutcome told = found->answer();
   if (told.has_error()) return Rejected{told.error()};
   return Conflict{std::move(*told)};
 }

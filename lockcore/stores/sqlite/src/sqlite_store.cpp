@@ -9,9 +9,9 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"

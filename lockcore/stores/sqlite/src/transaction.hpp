@@ -5,9 +5,8 @@
 #include <string>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "busy_wait.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stored/decisions.hpp"
 #include "session.hpp"
 

@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "job_queue.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "session.hpp"
 
 namespace tenure::sqlite_store {

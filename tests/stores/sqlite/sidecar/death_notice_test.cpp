@@ -12,9 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "stores/sqlite/actor.hpp"
 #include "stores/sqlite/sqlite_support.hpp"
 #include "support/temp_dir.hpp"

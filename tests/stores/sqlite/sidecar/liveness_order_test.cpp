@@ -10,9 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
 #include "stores/sqlite/actor.hpp"
 #include "stores/sqlite/sqlite_support.hpp"

@@ -4,8 +4,11 @@
 #include <memory>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/ops/metrics.hpp>
+
+namespace tenure {
+class LeaseStore;
+}
 
 namespace tenure::ops {
 

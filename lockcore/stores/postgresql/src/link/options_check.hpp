@@ -2,8 +2,9 @@
 #pragma once
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
+
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure::postgresql_store {
 

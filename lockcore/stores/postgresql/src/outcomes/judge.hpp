@@ -4,9 +4,8 @@
 
 #include <optional>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "errors.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/stores/postgresql/src/database.hpp"
 
 namespace tenure::postgresql_store {

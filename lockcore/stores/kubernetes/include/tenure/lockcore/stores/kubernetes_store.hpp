@@ -8,10 +8,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 /// Where no `server` is given, the process runs in a pod: address, token, authority and namespace are those of its
 /// service account. Elsewhere all of them are given; a kubeconfig file is read by kubernetesOptionsFrom() of

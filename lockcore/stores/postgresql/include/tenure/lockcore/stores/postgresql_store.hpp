@@ -7,10 +7,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 /// How much of a commit is awaited before it is answered (`synchronous_commit`). It is set in every transaction,
 /// whatever the defaults of the database and the role are. There is no `off`: an answered write would not be durable.

@@ -7,10 +7,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 struct TENURE_API SqliteStoreOptions {
   /// The database file. It is created if it is missing; its directory is not. It must be on a local file system. No

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+
+#include "lockcore/port/lease_store.hpp"
 
 namespace tenure {
 
