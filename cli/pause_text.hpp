@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::cli {

@@ -10,7 +10,7 @@
 #include <tenure/config/group_config.hpp>
 #include <tenure/election/group.hpp>
 #include <tenure/ops/http_listener.hpp>
-#include <tenure/ops/store_meter.hpp>
+#include <tenure/ops/metrics.hpp>
 
 #include "candidacy.hpp"
 #include "exit_codes.hpp"

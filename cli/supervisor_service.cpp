@@ -1,5 +1,5 @@
 // What the supervisor tells the service manager, in the words of `systemctl status`.
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "lockcore/port/quoted_text.hpp"

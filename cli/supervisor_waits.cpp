@@ -1,6 +1,6 @@
 #include "supervisor_waits.hpp"
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 
 namespace tenure::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/ops/client.hpp>
+#include "election/ops/src/client.hpp"
 
 namespace tenure::cli {
 

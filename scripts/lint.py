@@ -51,8 +51,8 @@ FLOORS = {
 }
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
-    "runtime": ("asio", "asio_call"),
-    "lock": ("lock", "lock_asio", "lock_client", "lock_future", "lock_options"),
+    "runtime": ("asio",),
+    "lock": ("lock", "lock_asio", "lock_client"),
     "token": ("lock_tokens",),
 }
 
@@ -76,9 +76,8 @@ HEAVY = {
 # Public headers that use a type of Asio, for users with an executor of their own. No other header may include them.
 OPT_IN_HEADERS = {
     "lockcore/include/tenure/lockcore/asio.hpp": "boost/asio/",
-    "lockcore/include/tenure/lockcore/asio_call.hpp": "boost/asio/",
-    "lockcore/include/tenure/lockcore/lock_asio.hpp": "tenure/lockcore/asio_call.hpp",
-    "election/include/tenure/election/elector_asio.hpp": "tenure/lockcore/asio_call.hpp",
+    "lockcore/include/tenure/lockcore/lock_asio.hpp": "tenure/lockcore/asio.hpp",
+    "election/include/tenure/election/elector_asio.hpp": "tenure/lockcore/asio.hpp",
 }
 MOST_FILES = {"boost/asio": 11, "yaml-cpp/": 10, "CLI/": 4}  # of the product
 

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/adapters/fence_header.hpp>
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/store_error.hpp>
 #include <tenure/ops/http_listener.hpp>

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/ops/client.hpp>
 #include <tenure/ops/http_listener.hpp>
 
 #include "cli/exit_codes.hpp"
@@ -18,6 +17,7 @@
 #include "cli/watch_text.hpp"
 #include "commands.hpp"
 #include "config_file.hpp"
+#include "election/ops/src/client.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 
 #include "cli/exit_codes.hpp"

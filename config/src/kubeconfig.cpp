@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 
 #include "config_file.hpp"
 #include "kubeconfig_file.hpp"

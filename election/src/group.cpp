@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <tenure/election/group.hpp>
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "group_ranges.hpp"

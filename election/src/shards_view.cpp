@@ -1,4 +1,5 @@
-#include <tenure/election/shards_view.hpp>
+
+#include <tenure/election/elector_view.hpp>
 
 #include "shards_board.hpp"
 

@@ -12,8 +12,8 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/lock_client.hpp>
-#include <tenure/lockcore/lock_options.hpp>
 
 #include "lock_lanes.hpp"
 #include "lock_memories.hpp"

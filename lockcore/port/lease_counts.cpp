@@ -1,4 +1,5 @@
-#include <tenure/lockcore/lease_counts.hpp>
+
+#include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 
 #include "cli/exec_image.hpp"
 #include "cli/exit_codes.hpp"

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "cli/notify_receiver.hpp"
 #include "cli/temporary_directory.hpp"

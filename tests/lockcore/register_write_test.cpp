@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/runtime.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "lockcore/stored/register_store.hpp"
 

@@ -10,7 +10,6 @@
 
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/lock_client.hpp>
-#include <tenure/lockcore/lock_future.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "support/users_loop.hpp"

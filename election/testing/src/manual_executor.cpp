@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <tenure/testing/manual_executor.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 namespace tenure::test {
 

@@ -14,7 +14,7 @@
 #include <boost/json/object.hpp>
 
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "lockcore/aws/json_client.hpp"
 #include "lockcore/port/lease_store.hpp"

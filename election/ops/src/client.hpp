@@ -10,7 +10,7 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/ops/json.hpp>
+#include <tenure/ops/snapshot.hpp>
 
 namespace tenure::ops {
 
