@@ -7,7 +7,7 @@
 
 #include <tenure/adapters/pod_label.hpp>
 
-#include "config/src/routing_section.hpp"
+#include "config/src/sections.hpp"
 #include "store_calls.hpp"
 
 namespace tenure::cli {

@@ -1,10 +1,10 @@
 #include <string>
 
+#include "lockcore/aws/text.hpp"
 #include "lockcore/net/http_client.hpp"
 #include "probe.hpp"
 
 #ifdef TENURE_HAS_AWS
-#include "lockcore/aws/times.hpp"
 #endif
 
 namespace tenure::cli::doctor {

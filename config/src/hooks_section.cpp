@@ -1,8 +1,9 @@
-#include "hooks_section.hpp"
 
 #include <chrono>
 #include <string>
 #include <utility>
+
+#include "sections.hpp"
 
 namespace tenure::config {
 namespace {

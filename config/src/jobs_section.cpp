@@ -1,4 +1,3 @@
-#include "jobs_section.hpp"
 
 #include <algorithm>
 #include <set>
@@ -7,6 +6,7 @@
 #include "election/jobs/src/job_faults.hpp"
 #include "election/jobs/src/job_ranges.hpp"
 #include "election/jobs/src/jobs_document.hpp"
+#include "sections.hpp"
 
 namespace tenure {
 namespace {

@@ -18,7 +18,7 @@
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
-#include "routing_section.hpp"
+#include "sections.hpp"
 #include "words.hpp"
 
 namespace tenure {

@@ -1,10 +1,9 @@
-#include "routing_section.hpp"
-
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "lockcore/port/quoted_text.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 #ifdef TENURE_HAS_STORE_KUBERNETES
 #include "lockcore/stores/kubernetes/src/label_selector.hpp"

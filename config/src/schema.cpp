@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "election/src/group_ranges.hpp"
-#include "hooks_section.hpp"
-#include "jobs_section.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "routing_section.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 
 namespace tenure::config {

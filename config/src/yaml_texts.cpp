@@ -3,10 +3,9 @@
 #include <tenure/config/group_config.hpp>
 
 #include "config_keys.hpp"
-#include "jobs_section.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "routing_section.hpp"
 #include "schema.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 #include "value_codec.hpp"
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -247,5 +248,18 @@ class TENURE_API LeaseStore {
   /// off.
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
 };
+
+/// `renewing`
+[[nodiscard]] constexpr std::string_view doing(WriteRequest::Purpose purpose) noexcept {
+  switch (purpose) {
+    case WriteRequest::Purpose::acquire:
+      return "acquiring";
+    case WriteRequest::Purpose::renew:
+      return "renewing";
+    case WriteRequest::Purpose::release:
+      return "releasing";
+  }
+  return "writing";
+}
 
 }  // namespace tenure

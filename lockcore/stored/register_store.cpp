@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "hint_watcher.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/store_checks.hpp"
-#include "lockcore/port/write_purpose.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "register_write.hpp"
 

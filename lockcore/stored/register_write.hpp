@@ -8,7 +8,7 @@
 #include "decisions.hpp"
 #include "held_states.hpp"
 #include "lockcore/port/lease_store.hpp"
-#include "register_extras.hpp"
+#include "register_store.hpp"
 
 namespace tenure::stored {
 

@@ -151,7 +151,7 @@ LockResult<ReleaseResult> LockTokens::release(const LockToken& token, millisecon
 LockResult<TokenView> LockTokens::check(const LockToken& token) {
   if (auto forked = inChild(*store_)) return *std::move(forked);
   const ReadOutcome found = readAnswer(*store_, token.key(), tokenCallTimeout);
-  if (!found) return storeTrouble(found.error());
+  if (!found) return storeFailure(found.error());
   TokenView view;
   view.remaining = token.remaining();
   if (*found && !(*found)->released && !(*found)->vanished) view.holder = holderIn(**found);
@@ -180,7 +180,7 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
   if (options.budget <= milliseconds{0}) return unsentError(key, "renewal");
   const Instant began = readClock();
   const ReadOutcome found = readAnswer(*store_, key, std::min<milliseconds>(options.budget, tokenCallTimeout));
-  if (!found) return storeTrouble(found.error());
+  if (!found) return storeFailure(found.error());
   const std::string name = "lock " + toString(key);
   if (!*found || (*found)->released || (*found)->vanished) {
     return LockError{LockErrc::notHeld, "nobody holds " + name + "; acquire it again"};

@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 
 #include "fuzz_support.hpp"
-#include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/port/lease_store.hpp"
 #include "lockcore/stores/sqlite/src/connection.hpp"
 #include "lockcore/stores/sqlite/src/record_codec.hpp"

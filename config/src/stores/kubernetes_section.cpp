@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "config/src/routing_section.hpp"
+#include "config/src/sections.hpp"
 #include "config/src/store_section.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"

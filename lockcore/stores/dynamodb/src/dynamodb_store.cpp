@@ -6,8 +6,8 @@
 
 #include "lease_call.hpp"
 #include "listing.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/store_checks.hpp"
-#include "lockcore/port/write_purpose.hpp"
 #include "options_check.hpp"
 #include "retry_quota.hpp"
 #include "shared_schema.hpp"

@@ -1,7 +1,7 @@
 #include <utility>
 #include <vector>
 
-#include "lockcore/port/key_place.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "record_codec.hpp"
 #include "replies.hpp"
 #include "requests.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "hints.hpp"
-#include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "replies.hpp"
 #include "state.hpp"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "lockcore/port/key_place.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "renewal_batch.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lockcore/port/write_purpose.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {

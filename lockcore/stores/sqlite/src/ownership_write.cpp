@@ -1,8 +1,8 @@
 #include "ownership_write.hpp"
 
-#include "lockcore/liveness/term_end.hpp"
+#include "lockcore/liveness/local_death_notice.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/store_checks.hpp"
-#include "lockcore/port/write_purpose.hpp"
 #include "transaction.hpp"
 
 namespace tenure::sqlite_store {

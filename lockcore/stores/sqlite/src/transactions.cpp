@@ -6,11 +6,11 @@
 
 #include <sqlite3.h>
 
-#include "lockcore/port/key_place.hpp"
 #include "lockcore/port/lease_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/saturating_time.hpp"
 #include "lockcore/port/store_checks.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "record_codec.hpp"
 #include "transaction.hpp"

@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "lockcore/port/write_purpose.hpp"
+#include "lockcore/port/lease_store.hpp"
 #include "ownership_write.hpp"
 #include "transaction.hpp"
 

@@ -62,7 +62,7 @@ struct TENURE_API PostgresqlStoreOptions {
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const PostgresqlStoreOptions& options);
 
 /// Makes the store without connecting. Connections are made at the first call, on a thread of the store's own, and
-/// again after any trouble. All candidates of a process should share one store object.
+/// again after any error. All candidates of a process should share one store object.
 [[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& options,
                                                                          Logger logger = {});
 

@@ -1,4 +1,4 @@
-// The section `jobs`: its keys, and the rules that concern more than one value.
+// The sections `jobs`, `hooks` and `routing`: their keys, and the rules for them.
 #pragma once
 
 #include <string>
@@ -24,5 +24,19 @@ void addJobKeys(std::vector<KeySpec>& out);
 [[nodiscard]] std::string pathOfJob(std::string_view name);
 
 [[nodiscard]] OptionFaults faultsOfJobs(const GroupConfig& config);
+
+void addHookKeys(std::vector<KeySpec>& out);
+
+[[nodiscard]] OptionFaults faultsOfHooks(const GroupConfig& config);
+
+inline constexpr std::string_view routingSection = "routing";
+
+void addRoutingKeys(std::vector<KeySpec>& out);
+
+[[nodiscard]] OptionFaults faultsOfRouting(const GroupConfig& config);
+
+/// kubernetesOptionsOf(). Throws std::runtime_error with all faults of the kubeconfig file, and UnusableHere where it,
+/// or a file that its context names, cannot be opened, and nothing else is wrong.
+[[nodiscard]] TENURE_API KubernetesStoreOptions usableOptionsOf(const KubernetesConfig& config);
 
 }  // namespace tenure::config

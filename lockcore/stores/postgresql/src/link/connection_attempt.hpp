@@ -18,7 +18,7 @@ namespace tenure::postgresql_store {
 
 struct ConnectFailure {
   std::string text{};
-  Complaint complaint{};  ///< the server's, if it was the server that refused
+  ServerError serverError{};  ///< the server's, if it was the server that refused
   JobReply::Cause cause{JobReply::Cause::transient};
 };
 
@@ -51,11 +51,11 @@ class Dial : public std::enable_shared_from_this<Dial> {
   ConnStatusType stage_{CONNECTION_STARTED};
 };
 
-class Opener final : private net::Alarm {
+class ConnectionAttempt final : private net::Alarm {
  public:
   using Done = Dial::Done;
 
-  Opener(Surroundings& around, Settings settings, std::string passwordFile)
+  ConnectionAttempt(Surroundings& around, Settings settings, std::string passwordFile)
       : around_{around}, settings_{std::move(settings)}, passwordFile_{std::move(passwordFile)} {}
 
   [[nodiscard]] bool isBusy() const noexcept { return static_cast<bool>(done_); }

@@ -1,4 +1,4 @@
-#include "opener.hpp"
+#include "connection_attempt.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,7 +29,7 @@ std::string withoutLocation(const std::string& text) {
   return text.substr(0, at);
 }
 
-/// There is no code for trouble with a certificate.
+/// There is no code for errors of a certificate.
 bool isAboutCertificates(ConnStatusType stage, const std::string& text) {
   return stage == CONNECTION_SSL_STARTUP &&
          (text.find("certificate") != std::string::npos || text.find("SSL was required") != std::string::npos);
@@ -91,11 +91,11 @@ void Dial::finish() {
 
 ConnectFailure Dial::failure() const {
   if (!connection_) return {.text = "out of memory"};
-  ConnectFailure failure{.text = troubleOf(connection_.get())};
+  ConnectFailure failure{.text = lastErrorOf(connection_.get())};
   const std::string state = sqlStateIn(failure.text);
   failure.text = withoutLocation(failure.text);
   if (failure.text.empty()) failure.text = "the connection was refused without a reason";
-  if (!state.empty()) failure.complaint = {"FATAL", state, failure.text};
+  if (!state.empty()) failure.serverError = {"FATAL", state, failure.text};
   if (PQconnectionNeedsPassword(connection_.get()) != 0) {
     failure.cause = JobReply::Cause::credentials;
     failure.text += "; put the password into store.password_file, store.passfile, a service file or PGPASSWORD";
@@ -108,7 +108,7 @@ ConnectFailure Dial::failure() const {
   return failure;
 }
 
-void Opener::begin(std::chrono::nanoseconds time, Done done) {
+void ConnectionAttempt::begin(std::chrono::nanoseconds time, Done done) {
   done_ = std::move(done);
   time_ = time;
   tried_ = 0;
@@ -124,14 +124,14 @@ void Opener::begin(std::chrono::nanoseconds time, Done done) {
   tryHost();
 }
 
-void Opener::stop() {
+void ConnectionAttempt::stop() {
   around_.alarms.clear(*this);
   step_ = std::make_shared<int>();
   dial_.reset();
   done_ = nullptr;
 }
 
-void Opener::tryHost() {
+void ConnectionAttempt::tryHost() {
   host_ = destination_.hosts[(first_ + tried_) % destination_.hosts.size()];
   addresses_.clear();
   step_ = std::make_shared<int>();
@@ -142,20 +142,20 @@ void Opener::tryHost() {
   }
 }
 
-void Opener::wait(bool isLast) {
+void ConnectionAttempt::wait(bool isLast) {
   waiting_ = isLast ? time_ : time_ / 2;
   around_.alarms.set(*this, around_.now() + waiting_);
 }
 
 /// libpq would look the name up itself, and block.
-void Opener::lookUp(const Host& host) {
+void ConnectionAttempt::lookUp(const Host& host) {
   wait(tried_ + 1 == destination_.hosts.size());
   around_.book.find(host.name, [this, weak = std::weak_ptr{step_}, host](const net::LookupResult& result) {
     if (!weak.expired()) found(host, result);
   });
 }
 
-void Opener::found(const Host& host, const net::LookupResult& result) {
+void ConnectionAttempt::found(const Host& host, const net::LookupResult& result) {
   step_ = std::make_shared<int>();
   if (!result) {
     note({result.error().why, {}, JobReply::Cause::misconfigured});
@@ -166,7 +166,7 @@ void Opener::found(const Host& host, const net::LookupResult& result) {
   tryAddress();
 }
 
-void Opener::tryAddress() {
+void ConnectionAttempt::tryAddress() {
   if (!addresses_.empty()) host_.address = net::toString(addresses_.front());
   step_ = std::make_shared<int>();
   wait(tried_ + 1 == destination_.hosts.size() && addresses_.size() <= 1);
@@ -176,14 +176,14 @@ void Opener::tryAddress() {
   dial_->begin(settingsFor(destination_, host_));
 }
 
-void Opener::answered(Connected connected) {
+void ConnectionAttempt::answered(Connected connected) {
   step_ = std::make_shared<int>();
   if (std::holds_alternative<ConnectionHandle>(connected)) {
     first_ = (first_ + tried_) % destination_.hosts.size();
     return finish(std::move(connected));
   }
   auto& failure = std::get<ConnectFailure>(connected);
-  const bool lacksPassword = failure.cause == JobReply::Cause::credentials && failure.complaint.sqlState.empty();
+  const bool lacksPassword = failure.cause == JobReply::Cause::credentials && failure.serverError.sqlState.empty();
   if (lacksPassword && !destination_.passfileFault.empty()) {
     failure.text += "; " + std::exchange(destination_.passfileFault, {});  // once is enough for several hosts
   }
@@ -191,7 +191,7 @@ void Opener::answered(Connected connected) {
   nextAddress();
 }
 
-void Opener::onAlarm() {
+void ConnectionAttempt::onAlarm() {
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(waiting_).count();
   const std::string where = toString(std::vector<Host>{host_});
   note({(dial_ ? "no answer from " + where : "no answer to the lookup of the name " + host_.name) + " within " +
@@ -201,7 +201,7 @@ void Opener::onAlarm() {
   nextAddress();
 }
 
-void Opener::nextAddress() {
+void ConnectionAttempt::nextAddress() {
   dial_.reset();
   if (!addresses_.empty()) {
     around_.book.putLast(host_.name, addresses_.front());
@@ -212,24 +212,24 @@ void Opener::nextAddress() {
   nextHost();
 }
 
-void Opener::nextHost() {
+void ConnectionAttempt::nextHost() {
   dial_.reset();
   if (++tried_ < destination_.hosts.size()) return tryHost();
   finish(std::move(*failure_));
 }
 
-/// Trouble that may pass at one server makes the whole attempt worth repeating soon.
-void Opener::note(ConnectFailure failure) {
+/// An error that may pass at one server makes the whole attempt worth repeating soon.
+void ConnectionAttempt::note(ConnectFailure failure) {
   failure.text = inOneLine(failure.text.c_str());
   if (failure_) {
     failure.text = failure_->text + "; " + failure.text;
     if (failure_->cause == JobReply::Cause::transient) failure.cause = JobReply::Cause::transient;
-    if (failure.complaint.sqlState.empty()) failure.complaint = failure_->complaint;
+    if (failure.serverError.sqlState.empty()) failure.serverError = failure_->serverError;
   }
   failure_ = std::move(failure);
 }
 
-void Opener::finish(Connected connected) {
+void ConnectionAttempt::finish(Connected connected) {
   const Done done = std::exchange(done_, nullptr);
   stop();
   done(std::move(connected));
