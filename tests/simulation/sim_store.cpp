@@ -183,7 +183,7 @@ class MemoryTableStore final : public SimStore {
 
  private:
   void refresh() {
-    std::optional<LeaseRecord> told = table_.at(key_).told().value();
+    std::optional<LeaseRecord> told = table_.at(key_).answer().value();
     now(told && told->vanished ? std::nullopt : told, told);
   }
 
