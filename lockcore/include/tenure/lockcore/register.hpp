@@ -55,7 +55,6 @@ struct TENURE_API ListPage {
   std::size_t bytes{0};  ///< of the server's answer; 0: they need no bound
 };
 
-using StoreStatus = StoreResult<void>;
 using StatusHandler = std::function<void(StoreStatus)>;
 
 namespace stored {

@@ -49,5 +49,6 @@ struct TENURE_API StoreError {
 
 template <class T>
 using StoreResult = boost::system::result<T, StoreError>;
+using StoreStatus = StoreResult<void>;
 
 }  // namespace tenure
