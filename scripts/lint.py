@@ -52,7 +52,7 @@ FLOORS = {
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
     "runtime": ("asio",),
-    "lock": ("lock", "lock_asio", "lock_client"),
+    "lock": ("lock", "lock_asio", "lock_client", "lock_future"),
     "token": ("lock_tokens",),
 }
 

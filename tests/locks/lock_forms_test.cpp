@@ -22,6 +22,7 @@
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/lock_asio.hpp>
 #include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/lock_future.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 namespace tenure::test {

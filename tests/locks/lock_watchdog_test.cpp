@@ -10,6 +10,7 @@
 
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/lock_future.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "support/users_loop.hpp"

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -206,18 +205,6 @@ auto LockClient::withLock(const LeaseKey& key, Body&& body, AcquireOptions optio
   } else {
     return std::forward<Body>(body)(static_cast<const Lock&>(*lock));
   }
-}
-
-/// As LockClient::acquireAsync. The future holds the result, not an exception. If it is dropped, the lock is released
-/// as soon as it is won. Do not wait for it in callbacks of the client: if the executor has a single thread, such a
-/// wait would wait for itself.
-[[nodiscard]] inline std::future<LockResult<Lock>> acquireFuture(LockClient& client, const LeaseKey& key,
-                                                                 AcquireOptions options = {}) {
-  const auto promise = std::make_shared<std::promise<LockResult<Lock>>>();
-  auto future = promise->get_future();
-  client.acquireAsync(key, std::move(options),
-                      [promise](LockResult<Lock> result) { promise->set_value(std::move(result)); });
-  return future;
 }
 
 }  // namespace tenure
