@@ -45,7 +45,7 @@ void addRoutingKeys(std::vector<KeySpec>& out) {
   out.push_back(requiredKeySpec<std::string>(
       {.path = "routing.selector",
        .example = "app=scheduler",
-       .about = "Finds all pods that may lead, as the Service does, without the role. Groups in one namespace have "
+       .about = "Finds all pods that may lead, as the Service does, without the role. Groups in one namespace need "
                 "selectors that find different pods."},
       textCodec("labels as NAME=VALUE or NAME!=VALUE, with commas between"),
       [](auto& config) -> auto& { return config.routing.selector; }));
