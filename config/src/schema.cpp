@@ -48,9 +48,9 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
   out.back().derived = [](const GroupConfig&) { return "the host name"; };
   out.push_back(keySpec<unsigned>(
       {.path = "candidate.priority",
-       .about = "Which candidate goes first when the lease is free: the one with the lowest number. A candidate with "
-                "priority 50 waits one extra lease. A priority never takes the lease from a living leader; see "
-                "candidate.reclaim_after."},
+       .about =
+           "Which candidate goes first when the lease is free: the one with the lowest number. One with priority 50 "
+           "waits an extra lease. A priority never takes the lease from a living leader; see candidate.reclaim_after."},
       wholeNumberCodec(GroupRanges::priority),
       [](auto& config) -> auto& { return config.options.candidate.priority; }));
   out.push_back(keySpec<CandidateMode>(
@@ -73,9 +73,8 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
        .example = "10m",
        .about = "A candidate with this key asks a leader with a higher priority number to step down, once it has "
                 "watched that leader for this long and could have led all that time. It asks once in a term, as tenure "
-                "resign does, and never takes the lease by force. The leader's work is stopped for it: a periodic "
-                "job's run under at_most_once is not repeated, so leave this off if such runs are long. A candidate "
-                "whose work fails at once would take leadership repeatedly. For groups with one lease."},
+                "resign does. The leader's work is stopped for it, and a periodic job's run under at_most_once is not "
+                "repeated. For groups with one lease."},
       durationCodec(GroupRanges::reclaimAfter),
       [](auto& config) -> auto& { return config.options.candidate.reclaimAfter; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
@@ -101,8 +100,7 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
   add(
       {.path = "lease.heartbeat",
        .fallback = "a third of lease.duration",
-       .about = "How often the leader renews the lease. A renewal may come up to a 32nd of this time earlier, so that "
-                "heartbeats of many leases can share a wake-up."},
+       .about = "How often the leader renews the lease. A renewal may come up to a 32nd of this time earlier."},
       LeaseRanges::heartbeat, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
   out.back().derived = fromTiming(&LeaseTiming::heartbeat);
   add(

@@ -58,14 +58,12 @@ void addPlaceKeys(Section& section) {
        .about =
            "The region of the table. If it is missing: AWS_REGION, AWS_DEFAULT_REGION, then the profile's region."},
       "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
-  section.textKey(
-      {.path = "store.endpoint",
-       .fallback = "that of the region",
-       .example = "http://127.0.0.1:8000",
-       .about = "The URL at which DynamoDB answers, if it is not the region's own, such as that of DynamoDB "
-                "Local. Plain http is used only if a URL says so. If it is missing: AWS_ENDPOINT_URL_DYNAMODB, "
-                "AWS_ENDPOINT_URL, the profile's URL, then the region's."},
-      "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
+  section.textKey({.path = "store.endpoint",
+                   .fallback = "that of the region",
+                   .example = "http://127.0.0.1:8000",
+                   .about = "The URL of DynamoDB, if it is not the region's. If it is missing: "
+                            "AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile's URL, then the region's."},
+                  "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
   section.textKey({.path = "store.profile",
                    .fallback = "AWS_PROFILE or \"default\"",
                    .example = "billing",

@@ -75,13 +75,13 @@ void addPlaceKeys(KubernetesSection& section) {
                    .about = "The namespace of the Leases. Candidates that compete have the same.",
                    .field = "store.inNamespace"},
                   "the name of a namespace", &KubernetesConfig::inNamespace, ofThePod, "NAME");
-  section.textKey({.path = "store.kubeconfig",
-                   .fallback = "none",
-                   .example = "./kubeconfig",
-                   .about = "A kubeconfig file with server and user, as kubectl has, or several with colons "
-                            "between, as in KUBECONFIG. Without this key and store.server the process runs "
-                            "in a pod, and uses its service account."},
-                  "the path of a file", &KubernetesConfig::kubeconfig, "none", "FILE");
+  section.textKey(
+      {.path = "store.kubeconfig",
+       .fallback = "none",
+       .example = "./kubeconfig",
+       .about = "A kubeconfig file with server and user, as kubectl has, or several with colons "
+                "between, as in KUBECONFIG. Without this key and store.server the pod's service account is used."},
+      "the path of a file", &KubernetesConfig::kubeconfig, "none", "FILE");
   section.textKey({.path = "store.context",
                    .fallback = "the file's current-context",
                    .example = "production",

@@ -68,14 +68,13 @@ void addServerKeys(PostgresqlSection& section) {
 
 void addTlsKeys(PostgresqlSection& section) {
   section
-      .textKey(
-          {.path = "store.sslmode",
-           .fallback = "verify-full for host names",
-           .example = "verify-full",
-           .about = "How the connection is protected, as libpq names it: disable, allow, prefer, require, verify-ca "
-                    "or verify-full. By default a host that is given by name is verified (verify-full), and so is an "
-                    "address if sslrootcert is given; otherwise libpq's default counts (prefer)."},
-          "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
+      .textKey({.path = "store.sslmode",
+                .fallback = "verify-full for host names",
+                .example = "verify-full",
+                .about = "The protection of the connection: disable, allow, prefer, require, verify-ca or verify-full. "
+                         "By default a host that is given by name is verified (verify-full), and so is an "
+                         "address if sslrootcert is given; otherwise libpq's default counts (prefer)."},
+               "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
       .field = "store.sslMode";
   section
       .textKey({.path = "store.sslrootcert",

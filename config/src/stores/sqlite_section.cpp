@@ -29,8 +29,8 @@ store:
   section.key(
       {.path = "store.mode",
        .about = "The mode of a new database, whatever the umask. The files next to a database have its mode and its "
-                "group. A user who may read them can stop all elections with a lock, so other users never may. An "
-                "existing database keeps its mode; the log and tenure doctor warn if it is wider."},
+                "group. A user who may read them can stop all elections with a lock. An existing database keeps its "
+                "mode; tenure doctor warns if it is wider."},
       choiceCodec<unsigned>({{"0600", 0600U}, {"0640", 0640U}, {"0660", 0660U}}),
       [](auto& options) -> auto& { return options.mode; });
   section.textKey({.path = "store.group",
