@@ -63,6 +63,11 @@ class Markers(unittest.TestCase):
                 "election/include/tenure/a.hpp": "// nobody\n"}
         self.assertEqual(prose.total(tree), 3)
 
+    def test_words_are_those_that_a_reader_meets(self):
+        page = "# A title\n\n<!-- run: a -->\n```sh\nnot counted\n```\n| a | [link](to/a/page.md) | - |\n|---|---|---|\nTwo words.\n"
+        tree = {"docs/a.md": page, "examples/b/README.md": "One.\n", "tests/README.md": "Not for users.\n", "cli/a.cpp": '"a b"'}
+        self.assertEqual(prose.words_of_users(tree), {"docs/a.md": 6, "examples/b/README.md": 1})
+
 
 if __name__ == "__main__":
     unittest.main()
