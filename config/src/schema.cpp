@@ -63,18 +63,17 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
       {.path = "candidate.address",
        .fallback = "off",
        .example = "\"10.0.0.5:8080\"",
-       .about = "The address at which this process can be reached, for clients that follow the leader: tenure status "
-                "and LeaderFollower show it. A leader writes it into its record right after its election."},
+       .about = "The address of this process, for clients that follow the leader: tenure status and LeaderFollower "
+                "show it."},
       addressCodec(), [](auto& config) -> auto& { return config.options.candidate.address; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<milliseconds>(
       {.path = "candidate.reclaim_after",
        .fallback = "off",
        .example = "10m",
-       .about = "A candidate with this key asks a leader with a higher priority number to step down, once it has "
-                "watched that leader for this long and could have led all that time. It asks once in a term, as tenure "
-                "resign does. The leader's work is stopped for it, and a periodic job's run under at_most_once is not "
-                "repeated. For groups with one lease."},
+       .about = "A candidate with this key asks a leader with a higher priority number once to step down, after it has "
+                "watched that leader for this long and could have led all that time. The leader's work is stopped for "
+                "it. For groups with one lease."},
       durationCodec(GroupRanges::reclaimAfter),
       [](auto& config) -> auto& { return config.options.candidate.reclaimAfter; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
@@ -94,8 +93,8 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
   };
   add(
       {.path = "lease.duration",
-       .about = "How long an unresponsive leader keeps the lease, and thus how long failover takes after a freeze. At "
-                "least two heartbeats, the guard and the stop margin together."},
+       .about = "How long before an unresponsive leader is replaced. At least two heartbeats, the guard and the stop "
+                "margin together."},
       LeaseRanges::duration, [](auto& config) -> auto& { return config.options.lease.duration; });
   add(
       {.path = "lease.heartbeat",
@@ -169,8 +168,8 @@ void addShardKeys(std::vector<KeySpec>& out) {
   const auto off = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<unsigned>(
       {.path = "shards.count",
-       .about = "How many shards there are, named 0, 1, ... The lease of each is group/NAME. 0: none, the group has "
-                "one lease. All candidates must have the same count."},
+       .about = "The number of shards, named 0, 1, ... (0: one lease). The lease of each is group/NAME. All candidates "
+                "must have the same count."},
       wholeNumberCodec(GroupRanges::shards), [](auto& config) -> auto& { return config.options.shards.count; }));
   KeySpec names = keySpec<Names>(
       {.path = "shards.names",
@@ -191,8 +190,8 @@ void addShardKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<milliseconds>(
       {.path = "shards.list_interval",
        .fallback = "lease.heartbeat, at most 500ms",
-       .about = "How often this candidate lists the group's leases. The shards of a crashed candidate are taken at "
-                "most this much later than a lease after its last renewal. At most half of lease.duration."},
+       .about = "How often this candidate lists the group's leases; a failover takes up to this much longer. At most "
+                "half of lease.duration."},
       durationCodec(GroupRanges::listInterval),
       [](auto& config) -> auto& { return config.options.shards.listInterval; }));
   out.back().derived = [](const GroupConfig& config) {
@@ -247,8 +246,8 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<std::string>(
       {.path = "http.listen",
        .about = "The address at which tenure run shows who leads: /leader for load balancers, /metrics for Prometheus, "
-                "/status and more. Port 0: the system chooses one, and the log says which. There is neither a password "
-                "nor encryption, so expose it only in trusted networks."},
+                "/status and more. Port 0: the system chooses one, and the log says which. It has neither a password "
+                "nor encryption."},
       listenCodec(), [](auto& config) -> auto& { return config.httpListen; }));
   out.back().get = [codec = listenCodec()](const GroupConfig& config) { return codec.write(config.httpListen); };
   out.push_back(keySpec<std::vector<std::string>>(
@@ -256,9 +255,8 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
        .fallback = "off",
        .example = "[leader.example.org]",
        .about = "Names, without ports, that the header Host of a request may have in addition to localhost and the "
-                "address to which it was sent. A listener on loopback refuses all others (421), so that no foreign web "
-                "page reads it; a listener elsewhere does so only if this key is given. A YAML list, or one "
-                "text with commas between."},
+                "address to which it was sent. A listener on loopback refuses all others (421); one elsewhere only if "
+                "this key is given. A YAML list, or one text with commas between."},
       listCodec("names or addresses of hosts"), [](auto& config) -> auto& { return config.httpHosts; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
   std::vector<std::pair<std::string, LogLevel>> levels;

@@ -15,8 +15,7 @@ void addPlaceKeys(EtcdSection& section) {
       .key(
           {.path = "store.endpoints",
            .about = "The client URLs of the members, all of one cluster, with TLS or without; a YAML list, or one text "
-                    "with commas between. "
-                    "Calls go to one member, and to the next when it does not answer in time. Give all of them."},
+                    "with commas between. Give all of them."},
           listCodec("URLs such as https://etcd1:2379"), [](auto& options) -> auto& { return options.endpoints; })
       .word = "URL,URL";
   section
@@ -38,8 +37,7 @@ void addUserKeys(EtcdSection& section) {
   section.textKey({.path = "store.password_file",
                    .fallback = "none",
                    .example = "./etcd-password",
-                   .about = "A file whose first line is the password. It is read again after etcd has refused it, so a "
-                            "new password needs no restart."},
+                   .about = "A file whose first line is the password. It is read again after a refusal."},
                   "the path of a file", &EtcdStoreOptions::passwordFile, "none", "FILE");
 }
 

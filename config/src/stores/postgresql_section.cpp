@@ -17,11 +17,9 @@ void addServerKeys(PostgresqlSection& section) {
       {.path = "store.connection",
        .fallback = "none",
        .example = "postgresql://scheduler@db1.example.org/jobs",
-       .about =
-           std::string{
-               "The database, as libpq reads it: a URL, or host=db1,db2 dbname=jobs. The keys below override it. Other "
-               "settings come from libpq's environment variables (PGHOST and the others) and its defaults. "} +
-           passwordRule},
+       .about = std::string{"The database, as libpq reads it: a URL, or host=db1,db2 dbname=jobs. The keys below "
+                            "override it. Other settings come from libpq's environment variables and its defaults. "} +
+                passwordRule},
       "a connection string without a password", &PostgresqlStoreOptions::connection, "none", "STRING");
   section.textKey(
       {.path = "store.host",
@@ -54,9 +52,8 @@ void addServerKeys(PostgresqlSection& section) {
   section.textKey({.path = "store.password_file",
                    .fallback = "none",
                    .example = "./db-password",
-                   .about = "A file whose first line is the password, and which may have any mode, as "
-                            "secrets that are mounted do. It is read anew for each connection, and wins "
-                            "over service file and PGPASSWORD."},
+                   .about = "A file whose first line is the password, of any mode. It is read for each connection, and "
+                            "overrides service file and PGPASSWORD."},
                   "the path of a file", &PostgresqlStoreOptions::passwordFile, "none");
   section.textKey(
       {.path = "store.service",
@@ -129,8 +126,7 @@ void addLeaseTableKeys(PostgresqlSection& section) {
       {.path = "store.synchronous_commit",
        .about = "What a commit waits for: on: the disks of the primary and of its synchronous standbys; "
                 "remote_apply: that these standbys show it too; remote_write: that they have received it; local: the "
-                "disk of the primary alone. It is set in each transaction, whatever the defaults of role and database "
-                "are.",
+                "disk of the primary alone.",
        .field = "store.commit"},
       commitCodec(), [](auto& options) -> auto& { return options.commit; });
 }
@@ -140,18 +136,18 @@ void addNoticeKeys(PostgresqlSection& section) {
                    .fallback = "as the others",
                    .example = "host=db1.example.org port=5432",
                    .about = std::string{"The server for the connection that listens for notifications, if the others "
-                                        "go through a pooler in transaction mode, which loses notifications. Without "
-                                        "notifications candidates poll just after each heartbeat. "} +
+                                        "go through a pooler in transaction mode. "} +
                             passwordRule},
                   "a connection string without a password", &PostgresqlStoreOptions::listen, "as the others");
   section
-      .textKey({.path = "store.liveness_dir",
-                .fallback = "none",
-                .example = "/run/tenure",
-                .about = "A directory on a local disk that all candidates of this machine use. With it the kernel "
-                         "proves that a holder on this machine has crashed, and another takes over at once instead of "
-                         "after a lease. It is created if it is missing, its parent is not."},
-               "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none")
+      .textKey(
+          {.path = "store.liveness_dir",
+           .fallback = "none",
+           .example = "/run/tenure",
+           .about =
+               "A directory on a local disk that all candidates of this machine use. With it another candidate of this "
+               "machine takes over at once after a crash. It is created if it is missing, its parent is not."},
+          "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none")
       .field = "store.livenessDirectory";
 }
 

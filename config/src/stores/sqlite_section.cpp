@@ -23,8 +23,7 @@ store:
   file.word = "FILE";
   section.key(
       {.path = "store.death_notice",
-       .about = "Whether another candidate takes over at once, instead of after a lease, from a holder on this machine "
-                "that crashed, as the kernel proves."},
+       .about = "Whether another candidate takes over at once from a holder on this machine that crashed."},
       boolCodec(), [](auto& options) -> auto& { return options.deathNotice; });
   section.key(
       {.path = "store.mode",
