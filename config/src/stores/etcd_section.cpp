@@ -37,7 +37,7 @@ void addUserKeys(EtcdSection& section) {
   section.textKey({.path = "store.password_file",
                    .fallback = "none",
                    .example = "./etcd-password",
-                   .about = "A file whose first line is the password. It is read again after a refusal."},
+                   .about = "A file whose first line is the password. It is read again when etcd refuses it."},
                   "the path of a file", &EtcdStoreOptions::passwordFile, "none", "FILE");
 }
 
