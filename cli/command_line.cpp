@@ -1,14 +1,20 @@
 #include "command_line.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <tenure/lockcore/version.hpp>
+
 #include "config/src/words.hpp"
-#include "exit_codes.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "output.hpp"
+#include "options.hpp"
+#include "text/exit_codes.hpp"
+#include "text/output.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -17,140 +23,196 @@ using config::closest;
 using config::didYouMean;
 using config::listed;
 
-/// The command that was typed, as far as it was recognised.
-const CLI::App& commandIn(const CLI::App& app) {
-  const auto parsed = app.get_subcommands();
-  return parsed.empty() ? app : commandIn(*parsed.front());
-}
+using Words = std::vector<std::string>;
+using Commands = std::vector<Command>;
 
-bool isOption(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
-
-std::vector<std::string> optionNames(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-/// `--comfig`, without the value that may follow after `=`.
-std::string unknownOption(const CLI::App& command, const std::string& word) {
-  const std::string name = word.substr(0, word.find('='));
-  return "there is no option " + inQuotes(name) + didYouMean(closest(name, optionNames(command)));
-}
-
-std::vector<std::string> namesIn(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(one->get_name());
-  }
-  return names;
-}
-
-/// The words that no command accepted, in the order in which they were typed.
-std::vector<std::string> extras(const CLI::App& app, const std::vector<std::string>& typed) {
-  std::vector<std::string> words = app.remaining(true);
-  const auto place = [&](const std::string& word) { return std::find(typed.begin(), typed.end(), word); };
-  std::sort(words.begin(), words.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  return words;
-}
-
-/// Whether this command is followed by `--` and the job's command.
-bool takesJob(const CLI::App& command) { return command.get_name() == "run" || command.get_name() == "hold"; }
-
-std::string unexpected(const CLI::App& command, const std::vector<std::string>& words) {
-  if (takesJob(command) && !isOption(words.front())) {
-    return inQuotes(words.front()) + " is not expected here; the command to run comes after --, as in: -- " +
-           words.front();
-  }
-  const auto option = std::find_if(words.begin(), words.end(), isOption);
-  if (option != words.end()) return unknownOption(command, *option);
-  const std::vector<std::string> commands = namesIn(command);
-  if (!commands.empty()) return unknownCommand(words.front(), commands, {});
-  return inQuotes(words.front()) + " is one argument too many";
-}
-
-std::string missing(const CLI::App& command) {
-  std::vector<std::string> wanted;
-  for (const CLI::Option* option : command.get_options()) {
-    if (!option->get_required() || option->count() > 0) continue;
-    const std::string value = option->get_type_name();  // including the allowed values
-    const std::string name = option->get_name(option->get_positional());
-    wanted.push_back(value.empty() ? name : name + " " + value.substr(0, value.find(":UINT")));
-  }
-  if (!wanted.empty()) return "give " + listed(wanted);
-  return "give a command: " + listed(namesIn(command), "or");
-}
-
-/// An option with too few values, or too many.
-std::string mismatch(const CLI::App& command, const CLI::ParseError& fault) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() > 1 && option->get_items_expected_max() == 1) return option->get_name() + " is given twice";
-  }
-  const std::string told = fault.what();
-  return told.substr(0, told.find(':')) + " needs a value after it";
-}
-
-}  // namespace
-
-void useHelp(CLI::App& app, std::string text) {
-  app.set_help_flag("-h,--help");
-  app.formatter_fn([text = std::move(text)](const CLI::App*, const std::string&, CLI::AppFormatMode) { return text; });
-}
-
-CLI::Validator oneOf(std::vector<std::string> words) {
-  return CLI::Validator{[words = std::move(words)](std::string& given) {
-                          const bool known = std::find(words.begin(), words.end(), given) != words.end();
-                          if (known) return std::string{};
-                          const bool number = given.find_first_not_of("0123456789") == std::string::npos;
-                          return inQuotes(given) + " is none of " + listed(words) +
-                                 (number ? "" : didYouMean(closest(given, words)));
-                        },
-                        ""};
-}
-
-CLI::Validator between(std::uint64_t low, std::uint64_t high) {
-  return CLI::Validator{[low, high](std::string& given) {
-                          const auto number = numberFrom<std::uint64_t>(given);
-                          const bool fits = number && *number >= low && *number <= high;
-                          return fits ? std::string{} : fmt::format("Value {} not in range {} to {}", given, low, high);
-                        },
-                        ""};
-}
-
-std::vector<std::string> asMeant(std::vector<std::string> words) {
+/// The words as the user meant them: `-c=FILE` is `--config=FILE`, and `help COMMAND` is `COMMAND --help`.
+Words asMeant(Words words) {
   for (std::string& word : words) {
     if (word.starts_with("-c=")) word.replace(0, 2, "--config");
   }
   if (words.empty()) return words;
-  if (words.front() == "version") words.front() = "--version";
-  if (words.front() == "help") {
+  const std::string first = words.front();
+  if (first == "version") words.front() = "--version";
+  if (first == "help" || first == "--help" || first == "-h") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
   return words;
 }
 
-std::string faultOf(const CLI::App& app, const CLI::ParseError& fault, const std::vector<std::string>& typed) {
-  const CLI::App& command = commandIn(app);
+bool isOption(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
+
+/// The command's name and those before it: "lock hold" -> {"lock", "hold"}.
+Words namesOf(const Command& command) {
+  const auto names = wordsOf(command.name);
+  return {names.begin(), names.end()};
+}
+
+bool isBelow(const Command& one, const Command& above) {
+  const std::size_t blank = one.name.rfind(' ');
+  return !one.name.empty() && (blank == std::string::npos ? "" : one.name.substr(0, blank)) == above.name;
+}
+
+std::vector<const Command*> below(const Commands& all, const Command& above) {
+  std::vector<const Command*> found;
+  for (const Command& one : all) {
+    if (isBelow(one, above)) found.push_back(&one);
+  }
+  return found;
+}
+
+Words namesBelow(const Commands& all, const Command& above) {
+  Words names;
+  for (const Command* one : below(all, above)) names.push_back(namesOf(*one).back());
+  return names;
+}
+
+/// The command with most of the first words as its name. The program itself has none.
+const Command& namedBy(const Commands& all, const Words& words) {
+  const Command* named = nullptr;
+  for (const Command& one : all) {
+    const Words names = namesOf(one);
+    const bool isNamed = names.size() <= words.size() && std::equal(names.begin(), names.end(), words.begin());
+    if (isNamed && (named == nullptr || names.size() > namesOf(*named).size())) named = &one;
+  }
+  return *named;
+}
+
+std::string unknownCommand(const Commands& all, const Command& above, const std::string& word) {
+  const std::string what = "there is no command " + inQuotes(word);
+  for (const Command& one : all) {
+    const bool isThis = one.name == word || one.name.ends_with(' ' + word);
+    if (isThis && !isBelow(one, above)) return what + "; did you mean tenure " + one.name + "?";
+  }
+  const Words names = namesBelow(all, above);
+  const auto meant = closest(word, names);
+  return what + (meant ? didYouMean(meant) : "; the commands are " + listed(names));
+}
+
+bool takesJob(const Command& command) {
+  if (!command.options) return false;
+  CLI::App parser;
+  Options::Target target{parser};
+  Options options{target};
+  command.options(options);
+  return target.job != nullptr;
+}
+
+/// Names the commands with the same name in front, if one of those takes a job; otherwise all that do.
+std::string takesNoJob(const Commands& all, const Command& command) {
+  Words near, takers;
+  const std::string group = command.name.substr(0, command.name.rfind(' ') + 1);
+  for (const Command& one : all) {
+    if (!takesJob(one)) continue;
+    takers.push_back(one.name);
+    if (!group.empty() && one.name.starts_with(group)) near.push_back(namesOf(one).back());
+  }
+  const Words& those = near.empty() ? takers : near;
+  return "only " + listed(those) + (those.size() == 1 ? " takes" : " take") + " a command after --";
+}
+
+/// `--comfig`, without the value that may follow after `=`.
+std::string unknownOption(const CLI::App& parser, const std::string& word) {
+  Words names;
+  for (const CLI::Option* option : parser.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::string name = word.substr(0, word.find('='));
+  return "there is no option " + inQuotes(name) + didYouMean(closest(name, names));
+}
+
+std::string unexpected(const Options::Target& target, const Words& words) {
+  if (target.job != nullptr && !isOption(words.front())) {
+    return inQuotes(words.front()) + " is not expected here; the command to run comes after --, as in: -- " +
+           words.front();
+  }
+  const auto option = std::find_if(words.begin(), words.end(), isOption);
+  if (option != words.end()) return unknownOption(target.app, *option);
+  return inQuotes(words.front()) + " is one argument too many";
+}
+
+/// The options that have to be given and were not.
+std::string missing(const CLI::App& parser) {
+  Words wanted;
+  for (const CLI::Option* option : parser.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    const std::string value = option->get_type_name();
+    wanted.push_back(option->get_name(option->get_positional()) + (value.empty() ? "" : " " + value));
+  }
+  return "give " + listed(wanted);
+}
+
+/// An option with too few values, or too many.
+std::string mismatch(const CLI::App& parser, const CLI::ParseError& fault) {
+  for (const CLI::Option* option : parser.get_options()) {
+    if (option->count() > 1 && option->get_items_expected_max() == 1) return option->get_name() + " is given twice";
+  }
+  const std::string said = fault.what();
+  return said.substr(0, said.find(':')) + " needs a value after it";
+}
+
+std::string faultOf(const Options::Target& target, const CLI::ParseError& fault) {
   const bool lacks = dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr;
   if (lacks || dynamic_cast<const CLI::ExtrasError*>(&fault) != nullptr) {
-    const std::vector<std::string> words = extras(app, typed);
-    return words.empty() ? missing(command) : unexpected(command, words);
+    const Words words = target.app.remaining();
+    return words.empty() ? missing(target.app) : unexpected(target, words);
   }
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&fault) != nullptr) return mismatch(command, fault);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&fault) != nullptr) return mismatch(target.app, fault);
   return fault.what();
 }
 
-std::string unknownCommand(const std::string& name, const std::vector<std::string>& commands,
-                           const std::vector<std::string>& others) {
-  const std::string what = "there is no command " + inQuotes(name);
-  const auto elsewhere = std::find_if(others.begin(), others.end(), [&](const std::string& other) {
-    return other == name || other.ends_with(' ' + name);
+/// Fills in what the options of the command are for. The exit code if there is nothing more to do.
+std::optional<int> fill(const Command& command, const Options::Target& target, Words words) {
+  try {
+    std::reverse(words.begin(), words.end());  // CLI11 wants them in this order
+    target.app.parse(words);
+  } catch (const CLI::Success& success) {
+    std::ostringstream text;  // lint-allow(locale): CLI11 writes words
+    target.app.exit(success, text, text);
+    return say(text.str()) ? exitOk : exitFailed;
+  } catch (const CLI::ParseError& fault) {
+    return refuse(faultOf(target, fault), command.name);
+  }
+  for (const Options::Check& check : target.checks) {
+    if (const std::string fault = check(); !fault.empty()) return refuse(fault, command.name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<Chosen, int> parse(const std::vector<Command>& all, std::vector<std::string> words) {
+  const auto border = std::find(words.begin(), words.end(), "--");
+  std::optional<Words> job;
+  if (border != words.end()) job.emplace(std::next(border), words.end());
+  words.erase(border, words.end());
+  words = asMeant(std::move(words));
+  const Command& command = namedBy(all, words);
+  words.erase(words.begin(), words.begin() + std::ssize(namesOf(command)));
+  CLI::App parser;
+  Options::Target target{parser};
+  Options options{target};
+  const Run run = command.options ? command.options(options) : Run{};
+  parser.set_help_flag("-h,--help");
+  parser.formatter_fn([&](const CLI::App*, const std::string&, CLI::AppFormatMode) {
+    return helpOf(command, target, below(all, command));
   });
-  if (elsewhere != others.end()) return what + "; did you mean tenure " + *elsewhere + "?";
-  const auto meant = closest(name, commands);
-  return what + (meant ? didYouMean(meant) : "; the commands are " + listed(commands));
+  if (command.name.empty()) parser.set_version_flag("--version", "tenure " + std::string{version});
+  const std::string next = words.empty() ? "" : words.front();
+  if (!run && command.name.empty() && next.empty()) {
+    complain(std::string{command.ifAlone} + "\n\n" + parser.help());
+    return exitUsage;
+  }
+  if (!run && next.empty()) {
+    return refuse(std::string{command.ifAlone} + ": " + listed(namesBelow(all, command), "or"), command.name);
+  }
+  if (!run && !isOption(next)) return refuse(unknownCommand(all, command, next), command.name);
+  if (job && target.job != nullptr) *target.job = *job;
+  if (const auto code = fill(command, target, std::move(words))) return *code;
+  if (job && target.job == nullptr) return refuse(takesNoJob(all, command), command.name);
+  const CLI::Option* json = parser.get_option_no_throw("--json");
+  return Chosen{&command, run, json != nullptr && json->count() > 0};
 }
 
 int refuse(const std::string& message, std::string_view command) {

@@ -1,34 +1,24 @@
-// What both parsers of the command line share: help texts written by hand, and error messages of our own.
+// The command line: which command it names, and what is wrong with it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "command.hpp"
 
 namespace tenure::cli {
 
-/// The texts are written by hand; a test compares them with the options.
-void useHelp(CLI::App& app, std::string text);
+struct Chosen {
+  const Command* command;
+  Run run;
+  bool json;  ///< --json was given
+};
 
-/// One of these words.
-[[nodiscard]] CLI::Validator oneOf(std::vector<std::string> words);
-
-/// A whole number within these bounds. Releases of CLI11 put their own into different words.
-[[nodiscard]] CLI::Validator between(std::uint64_t low, std::uint64_t high);
-
-/// The words as the user meant them: `-c=FILE` is `--config=FILE`, and `help COMMAND` is `COMMAND --help`.
-[[nodiscard]] std::vector<std::string> asMeant(std::vector<std::string> words);
-
-/// What is wrong, in terms of what was `typed`, and what was probably meant. `app`: the parser that was asked.
-[[nodiscard]] std::string faultOf(const CLI::App& app, const CLI::ParseError& fault,
-                                  const std::vector<std::string>& typed);
-
-/// For a `name` that is none of `commands`. It may be one of `others`, which are written as the user would type them.
-[[nodiscard]] std::string unknownCommand(const std::string& name, const std::vector<std::string>& commands,
-                                         const std::vector<std::string>& others);
+/// The command that the words name, or the exit code if there is nothing more to do: help or the version was printed,
+/// or a fault was reported on stderr. `words` has no program name.
+[[nodiscard]] std::variant<Chosen, int> parse(const std::vector<Command>& commands, std::vector<std::string> words);
 
 /// Prints the message, and where help is. `command`: as typed after `tenure`, or empty. Returns the exit code.
 [[nodiscard]] int refuse(const std::string& message, std::string_view command);

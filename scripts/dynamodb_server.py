@@ -1,4 +1,7 @@
-"""Amazon's DynamoDB Local as a child process. It is fetched once with Maven, and ends with the process that started it.
+"""A DynamoDB as a child process on this machine, which ends with the process that started it.
+
+Tests run on ministack's, which is fetched once with pip. Dynoxide is the second judge: it answers five times as fast, and can
+keep its data in a file. No package has its program, so cargo builds it once, and only scripts/dynamodb_local --build does so.
 
 scripts/dynamodb_local is this module as a command; tests/servers/launcher.py shares one server among the tests of a
 ctest run. Both make the same environment for what they run: see environment().
@@ -10,26 +13,34 @@ import http.client
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import socket
 import subprocess
+import sys
+import tarfile
 import tempfile
 import time
 
 import fetching
 
-POM = fetching.ROOT / "tests" / "dynamodb" / "pom.xml"
-CACHE = fetching.CACHE / "dynamodb-local"
-SUMS = POM.with_suffix(".sha256")
-MAIN_CLASS = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
+HERE = fetching.ROOT / "tests" / "dynamodb"
+REQUIREMENTS = HERE / "requirements.txt"
+MINISTACK = fetching.CACHE / "dynamodb-server"
+CRATE = HERE / "dynoxide.sha256"
+DYNOXIDE = fetching.CACHE / "dynoxide"
+CARGO = (1, 88)
 ENDPOINT = "TENURE_TEST_DYNAMODB"
 HIDDEN = ("AWS_",)  # settings of the user, which must have no effect on a test
 INSTEAD = f"set {ENDPOINT} to a DynamoDB that runs already"
 START_PATIENCE_S = 60
-HEAP_MIB = 512
-
 
 Trouble = fetching.Trouble
+
+
+class Missing(Trouble):
+    """Dynoxide is not there, or cargo, which builds it."""
 
 
 def environment(endpoint, base=None):
@@ -40,7 +51,6 @@ def environment(endpoint, base=None):
         del made[name]
     made.update({
         ENDPOINT: endpoint,
-        # DynamoDB Local accepts letters and digits only.
         "AWS_ACCESS_KEY_ID": "tenuretest",
         "AWS_SECRET_ACCESS_KEY": "tenuretestsecret",
         "AWS_REGION": "us-east-1",
@@ -61,15 +71,60 @@ def store_section(_):
 
 
 def prepare():
-    """The folder with the jars and native libraries."""
+    """The command that starts ministack's DynamoDB; --host and --port follow."""
+    fetching.cached(MINISTACK, [REQUIREMENTS], lambda fresh: fetching.make_python(fresh, REQUIREMENTS, INSTEAD))
+    return [str(MINISTACK / "bin" / "python"), "-B", str(HERE / "ministack_server.py")]
 
-    def build(fresh):
-        fetching.run_maven(["-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime",
-                            f"-DoutputDirectory={fresh}"], "Fetching DynamoDB Local", INSTEAD)
-        fetching.check_sums(fresh, SUMS)
 
-    fetching.cached(CACHE, [POM, SUMS], build)
-    return CACHE
+def dynoxide(durable=False):
+    """The same of dynoxide. `durable`: each write is in a file before its answer."""
+    if not fetching.is_made_from(DYNOXIDE, [CRATE]):
+        raise Missing("dynoxide is not there; scripts/dynamodb_local --build makes it with cargo, as scripts/test --all does")
+    place = ["--db-path", "data"] if durable else []
+    return [str(DYNOXIDE / "bin" / "dynoxide"), "--log", "quiet", *place]
+
+
+# -- building -----------------------------------------------------------------------------------------------------------
+
+
+def build_dynoxide():
+    """Some four minutes of a processor, once."""
+    fetching.cached(DYNOXIDE, [CRATE], _build)
+
+
+def _build(fresh):
+    cargo = _cargo()
+    name = CRATE.read_text(encoding="ascii").split()[1]
+    crate, version = name.removesuffix(".crate").rsplit("-", 1)
+    cure = ("If https://index.crates.io cannot be reached from here, name a mirror in ~/.cargo/config.toml, or copy build/.cache "
+            "from a machine that has it.")
+    # The first command fetches the crate. What it fetched is compared before anything of it runs. The crate's Cargo.lock has the
+    # hashes of all others.
+    fetching.run([cargo, "info", "-q", f"{crate}@{version}"], (f"Fetching {name}", cure))
+    home = pathlib.Path(os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo"))
+    fetched = fresh / "fetched"
+    fetched.mkdir()
+    for path in (home / "registry" / "cache").glob(f"*/{name}"):
+        shutil.copy(path, fetched)
+    fetching.check_sums(fetched, CRATE)
+    with tarfile.open(fetched / name) as packed:
+        packed.extractall(fetched, filter="data")
+    # Not optimised as far as its own profile says, in two thirds of the time.
+    quick = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in (("LTO", "off"), ("CODEGEN_UNITS", "16"), ("OPT_LEVEL", "1"))}
+    print(f"Building {name} with cargo, once; it lies in {DYNOXIDE} afterwards", file=sys.stderr, flush=True)
+    fetching.run(["nice", "-n", "10", cargo, "install", "--locked", "--no-default-features", "--features",
+                  "native-sqlite,http-server,cli", "--path", fetched / f"{crate}-{version}", "--root", fresh, "--no-track",
+                  "--target-dir", fetched / "target"], (f"Building {name}", cure), env=dict(os.environ, **quick))
+    shutil.rmtree(fetched)
+
+
+def _cargo():
+    cargo = shutil.which("cargo")
+    told = cargo and subprocess.run([cargo, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"cargo (\d+)\.(\d+)", told or "")
+    if not version or tuple(map(int, version.groups())) < CARGO:
+        raise Missing(f"cargo {CARGO[0]}.{CARGO[1]} or later is not there, which builds dynoxide")
+    return cargo
 
 
 # -- running ------------------------------------------------------------------------------------------------------------
@@ -81,9 +136,9 @@ def die_with_parent():
     ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
-def free_port():
+def free_port(host="127.0.0.1"):
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.bind((host, 0))
         return listener.getsockname()[1]
 
 
@@ -103,7 +158,7 @@ def listens(pid, port):
     return False
 
 
-def call(endpoint, operation, body, timeout=10):
+def call(endpoint, operation, body, timeout=10, region="us-east-1"):
     """One unchecked call to a local server: (status, reply). The server needs a signature but does not verify it."""
     host, port = endpoint.removeprefix("http://").rstrip("/").rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
@@ -111,7 +166,7 @@ def call(endpoint, operation, body, timeout=10):
         connection.request("POST", "/", json.dumps(body), {
             "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}",
             "X-Amz-Date": "20260101T000000Z",
-            "Authorization": "AWS4-HMAC-SHA256 Credential=tenuretest/20260101/us-east-1/dynamodb/aws4_request, "
+            "Authorization": f"AWS4-HMAC-SHA256 Credential=tenuretest/20260101/{region}/dynamodb/aws4_request, "
                              "SignedHeaders=host, Signature=0"})
         reply = connection.getresponse()
         return reply.status, json.loads(reply.read() or b"{}")
@@ -128,41 +183,39 @@ def answers(endpoint):
 
 
 class Server:
-    """A running DynamoDB Local, empty at first. Its data are in memory (`durable`: in files) and end with the server."""
+    """A running DynamoDB, empty at first. Its data end with it."""
 
-    def __init__(self, jars, heap_mib=HEAP_MIB, durable=False):
+    def __init__(self, command, host="127.0.0.1"):
+        """`command`: what prepare() or dynoxide() said."""
+        self.host = host
         self._directory = tempfile.TemporaryDirectory(prefix="tenure-dynamodb.")
         self.log = pathlib.Path(self._directory.name) / "log"
         self.process = None
         try:
             for attempt in range(3):
-                self.port = free_port()
-                if self._start(jars, heap_mib, durable):
+                self.port = free_port(host)
+                if self._start(command):
                     return
-                if "Address already in use" not in self.output() or attempt == 2:
-                    raise Trouble(f"DynamoDB Local did not start:\n{self.output().strip()}")
+                if "address already in use" not in self.output().lower() or attempt == 2:
+                    raise Trouble(f"The DynamoDB of this machine did not start:\n{self.output().strip()}")
         except BaseException:
             self.stop()
             raise
 
     @property
     def endpoint(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     def output(self):
         return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
 
-    def _start(self, jars, heap_mib, durable):
+    def _start(self, command):
         """True once the server answers, False if it ended instead."""
-        # A test's server does not run long enough to make up for the time that the optimising compiler takes.
-        compiler = [] if durable else ["-XX:TieredStopAtLevel=1"]
-        place = ["-dbPath", self._directory.name] if durable else ["-inMemory"]
-        command = ["java", f"-Xmx{heap_mib}m", "-Xms64m", "-XX:+UseSerialGC", *compiler,
-                   "-XX:MaxMetaspaceSize=192m", "-Djava.net.preferIPv4Stack=true", f"-Djava.library.path={jars}",
-                   "-cp", f"{jars}/*", MAIN_CLASS, *place, "-sharedDb", "-disableTelemetry", "-port", str(self.port)]
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(command, cwd=self._directory.name, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, preexec_fn=die_with_parent, start_new_session=True)
+            self.process = subprocess.Popen([*command, "--host", self.host, "--port", str(self.port)],
+                                            cwd=self._directory.name, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            env={"PATH": os.defpath, "TMPDIR": self._directory.name},
+                                            preexec_fn=die_with_parent, start_new_session=True)
         deadline = time.monotonic() + START_PATIENCE_S
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -171,8 +224,8 @@ class Server:
                 with contextlib.suppress(OSError, http.client.HTTPException):
                     if call(self.endpoint, "ListTables", {})[0] == 200:
                         return True
-            time.sleep(0.05)
-        raise Trouble(f"DynamoDB Local has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
+            time.sleep(0.02)
+        raise Trouble(f"The DynamoDB of this machine has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
 
     def stop(self):
         if self.process and self.process.poll() is None:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-STALE = 0.02  # share of changed lines; if more changed, they may have a fault that the run could not see
+CHANGED = 0.02  # share of changed lines; if more changed, they may have a fault that the run could not see
 
 
 def git(root, *arguments):
@@ -41,25 +41,22 @@ class Age:
 
     @property
     def stale(self):
-        return not self.unknown and (self.changed is None or self.changed > STALE * max(self.lines, 1))
+        return not self.unknown and (self.changed is None or self.changed > CHANGED * max(self.lines, 1))
+
+    @property
+    def verdict(self):
+        return "unknown" if self.unknown else "changed" if self.stale else "the same"
 
     def sentence(self):
-        under = ", ".join(f"`{path}`" for path in self.paths)
+        under = ", ".join(self.paths)
         if self.changed is None:
-            return f"Its commit is not in this history, so nobody can say what changed since under {under}: **stale**."
+            return f"its commit is not in this history, so the changes since under {under} cannot be counted: {self.verdict}"
         share = 100 * self.changed / max(self.lines, 1)
-        verdict = "**stale**" if self.stale else "fresh"
-        return f"Since then {self.changed:,} lines changed for {self.lines:,} under {under} ({share:.1f} %): {verdict}."
-
-
-def without_counts(text):
-    """The text without the counts. Each commit changes the counts, but few commits change the verdict."""
-    return re.sub(r"Since then [\d,]+ lines changed for [\d,]+ under (.*) \([\d.]+ %\):", r"Since then, under \1:", text)
+        return f"since then {self.changed:,} lines changed for {self.lines:,} under {under} ({share:.1f} %): {self.verdict}"
 
 
 def without_ages(text):
-    text = re.sub(r"^(?:Since then|Its commit is not).*$\n", "", text, flags=re.MULTILINE)
-    return text.replace(" (stale)", "")
+    return re.sub(r" \| (?:unknown|changed|the same) \|$", " |", text, flags=re.MULTILINE)
 
 
 def due(known, runs, ages, hours):

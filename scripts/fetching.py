@@ -33,7 +33,7 @@ def run(command, failure, **options):
 def run_maven(arguments, what, instead=None):
     """`instead`: what else the user may do if it fails."""
     if not shutil.which("mvn") or not shutil.which("java"):
-        raise Trouble(f"{what} needs mvn and java. On Debian: scripts/setup --for dynamodb, or: apt-get install maven "
+        raise Trouble(f"{what} needs mvn and java. On Debian: scripts/setup, or: apt-get install maven "
                       "openjdk-17-jdk-headless")
     # Maven compares what it fetches, its own plugins too, with the registry's checksums. With --strict-checksums a
     # difference is an error.
@@ -46,7 +46,11 @@ def run_maven(arguments, what, instead=None):
 def make_python(home, requirements, instead=None):
     """Makes a virtual environment with the packages of `requirements`, which lists the hash of each file. To renew a list:
     pip-compile --generate-hashes --strip-extras requirements.in (package pip-tools)."""
-    venv.create(home, with_pip=True, symlinks=True)
+    try:
+        venv.create(home, with_pip=True, symlinks=True)
+    except subprocess.CalledProcessError as fault:
+        raise Trouble("A virtual environment of Python cannot be made. On Debian: apt-get install python3-venv\n"
+                      f"{(fault.output or b'').decode(errors='replace').strip()}") from None
     # pip is called as a module, because its script holds the path of `home`, and `home` is renamed afterwards.
     run([home / "bin" / "python", "-m", "pip", "install", "-q", "--require-hashes", "-r", requirements],
         (f"Fetching what {requirements.relative_to(ROOT)} names",

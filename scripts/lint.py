@@ -51,8 +51,8 @@ FLOORS = {
 }
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
-    "runtime": ("asio", "asio_call"),
-    "lock": ("lock", "lock_asio", "lock_client", "lock_future", "lock_options"),
+    "runtime": ("asio",),
+    "lock": ("lock", "lock_asio", "lock_client", "lock_future"),
     "token": ("lock_tokens",),
 }
 
@@ -65,7 +65,7 @@ HEAVY = {
     "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/kubernetes/src/",
                    "adapters/s3/src/", "election/src/", "election/jobs/src/", "election/ops/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
-    "boost/beast": ("lockcore/net/", "election/ops/src/", "cli/fence_proxy/", "examples/", "tests/", "bench/"),
+    "boost/beast": ("lockcore/net/", "election/ops/src/", "cli/fence/proxy/", "examples/", "tests/", "bench/"),
     "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),
     "CLI/": ("cli/", "bench/", "tests/simulation/"),
@@ -76,9 +76,8 @@ HEAVY = {
 # Public headers that use a type of Asio, for users with an executor of their own. No other header may include them.
 OPT_IN_HEADERS = {
     "lockcore/include/tenure/lockcore/asio.hpp": "boost/asio/",
-    "lockcore/include/tenure/lockcore/asio_call.hpp": "boost/asio/",
-    "lockcore/include/tenure/lockcore/lock_asio.hpp": "tenure/lockcore/asio_call.hpp",
-    "election/include/tenure/election/elector_asio.hpp": "tenure/lockcore/asio_call.hpp",
+    "lockcore/include/tenure/lockcore/lock_asio.hpp": "tenure/lockcore/asio.hpp",
+    "election/include/tenure/election/elector_asio.hpp": "tenure/lockcore/asio.hpp",
 }
 MOST_FILES = {"boost/asio": 11, "yaml-cpp/": 10, "CLI/": 4}  # of the product
 

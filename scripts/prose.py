@@ -4,6 +4,7 @@
   prose.py                      the markers of each file, and the sums
   prose.py --show docs/a.md     each marker, as file:line: habit: the words around it
   prose.py --commit REVISION    those of a commit
+  prose.py --words              the words of each page for users, and their sum
 
 Code is left out: fenced blocks and `words like these`. scripts/house.txt bounds the sum of pages and help texts.
 """
@@ -20,6 +21,7 @@ import tarfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOT_OURS = ("THIRD_PARTY_NOTICES.md",)
 NO_PRODUCT = ("bench", "examples", "scripts", "tests")
+FOR_USERS = ("README.md", "docs/", "config/", "examples/")
 SENTENCE = r"(?:^ *|[.:;]\s+|\|\s+|- |\*\*)"
 HABITS = {
     "verb for a plain one": r"\b(?:tells?|told|bears?|borne|mend(?:s|ed|ing)?|lies?|lying|stands|stood|stand (?:still|there))\b"
@@ -73,7 +75,7 @@ def part_of(name):
     if "/include/tenure/" in name and name.endswith(".hpp"):
         return "headers", prose_of_comments
     if name.endswith(".cpp"):
-        return "help" if "help" in pathlib.PurePath(name).name else "messages", prose_of_literals
+        return "help" if re.search(r"help|_commands?\.cpp", pathlib.PurePath(name).name) else "messages", prose_of_literals
     return None
 
 
@@ -101,6 +103,17 @@ def total(texts):
     return sum(len(found) for part, files in measure(texts).items() if part in ("pages", "help") for found in files.values())
 
 
+def words(text):
+    """How many words a reader of the page meets: without code blocks, comments and the targets of links."""
+    text = re.sub(r"<!--.*?-->", "", re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE), flags=re.DOTALL)
+    return sum(1 for word in re.sub(r"\]\([^)]*\)", "]", text).split() if re.search(r"\w", word))
+
+
+def words_of_users(texts):
+    """{page: words} of the pages for users."""
+    return {name: words(text) for name, text in texts.items() if name.endswith(".md") and name.startswith(FOR_USERS)}
+
+
 def tree_of(root, commit=None):
     if commit:
         archive = subprocess.run(["git", "archive", commit], cwd=root, check=True, capture_output=True).stdout
@@ -115,9 +128,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", help="count in this commit instead of the files")
     parser.add_argument("--show", action="store_true", help="each marker with its line")
+    parser.add_argument("--words", action="store_true", help="the words of the pages for users")
     parser.add_argument("file", nargs="*", help="these files only")
     options = parser.parse_args()
-    parts = measure({n: t for n, t in tree_of(ROOT, options.commit).items() if not options.file or n in options.file})
+    texts = {n: t for n, t in tree_of(ROOT, options.commit).items() if not options.file or n in options.file}
+    if options.words:
+        counted = words_of_users(texts)
+        print("\n".join(f"{count:6} {name}" for name, count in sorted(counted.items(), key=lambda one: one[1])))
+        print(f"{sum(counted.values()):6} in {len(counted)} pages")
+        return 0
+    parts = measure(texts)
     for part, files in sorted(parts.items()):
         for name, found in sorted(files.items()):
             if options.show:

@@ -1,12 +1,17 @@
 # How tests are declared.
 #
-# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [OPTIMISED] [SERVER kind] [LONG filter])
+# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [OPTIMISED] [SERVER kind] [LONG filter]
+#             [COST seconds])
 #   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>. Those of the filter LONG run with
 #   scripts/test --all alone, as the case <name>.long
 # tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [SERIAL] [SERVER kind]
-#               [ENVIRONMENT NAME=VALUE ...] [EXCEPT regex] [ONLY regex] [LONG case ...])
+#               [ENVIRONMENT NAME=VALUE ...] [EXCEPT regex] [ONLY regex] [LONG case ...] [PEERS java|python|expfmt ...])
 #   a script of unittest; each of its functions test_<case> is a ctest case named <name>.<case>. Those after LONG run with
 #   scripts/test --all alone. What this machine cannot do is skipped. PROGRAM: the script is one case, and no unittest.
+#
+# COST: its longest case takes some 20 seconds or more. ctest begins with such cases, so that none of them is left alone at the
+# end; of other tests it knows the times of earlier runs, which a fresh clone has not. PEERS: what tests/interop/peers.py makes
+# for it. A case of its own does that, and the others wait for it without taking a place of another test.
 #
 # SERIAL: it wants the machine for itself. TIMING: so it does, and is run last, because real leases over a real server run
 # out while others compute (a cost below that of others is what ctest sorts by). OPTIMISED: its own code computes for seconds, or
@@ -76,7 +81,7 @@ function(tenure_compile_quickly target)
 endfunction()
 
 function(tenure_test name)
-  cmake_parse_arguments(ARG "SERIAL;TIMING;OPTIMISED" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;TIMING;OPTIMISED" "TIMEOUT;SERVER;LONG;COST" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   tenure_common(${name})
   if(NOT ARG_TIMING AND NOT ARG_OPTIMISED)
@@ -99,6 +104,8 @@ function(tenure_test name)
   elseif(ARG_SERIAL)
     list(APPEND ARG_LABELS serial)
     set(more RUN_SERIAL ON)
+  elseif(ARG_COST)
+    set(more COST ${ARG_COST})
   endif()
   if(ARG_SERVER)
     list(PREPEND ARG_LABELS ${ARG_SERVER})
@@ -135,8 +142,19 @@ endif()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
 endfunction()
 
+# Sets `fixture` to that of what peers.py makes. The first call adds its making to the tests.
+function(tenure_peer peer)
+  set(fixture peer_${peer} PARENT_SCOPE)
+  get_property(there GLOBAL PROPERTY TENURE_TEST_PEER_${peer})
+  if(NOT there)
+    set_property(GLOBAL PROPERTY TENURE_TEST_PEER_${peer} ON)
+    add_test(NAME interop.made.${peer} COMMAND ${TENURE_PYTHON} "${PROJECT_SOURCE_DIR}/tests/interop/peers.py" ${peer})
+    set_tests_properties(interop.made.${peer} PROPERTIES FIXTURES_SETUP peer_${peer} TIMEOUT 900 COST 200 LABELS interop)
+  endif()
+endfunction()
+
 function(tenure_script name script)
-  cmake_parse_arguments(ARG "SERIAL;PROGRAM" "TIMEOUT;SERVER;EXCEPT;ONLY" "ARGUMENTS;LABELS;ENVIRONMENT;LONG" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;PROGRAM" "TIMEOUT;SERVER;EXCEPT;ONLY;COST" "ARGUMENTS;LABELS;ENVIRONMENT;LONG;PEERS" ${ARGN})
   get_filename_component(script "${script}" ABSOLUTE)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
@@ -145,11 +163,19 @@ function(tenure_script name script)
   if(ARG_SERIAL)
     list(APPEND ARG_LABELS serial)
     list(APPEND properties RUN_SERIAL ON)
+  elseif(ARG_COST)
+    list(APPEND properties COST ${ARG_COST})
   endif()
+  set(fixtures "")
+  foreach(peer IN LISTS ARG_PEERS)
+    tenure_peer(${peer})
+    list(APPEND fixtures ${fixture})
+  endforeach()
   set(beside "")
   if(ARG_SERVER)
     list(PREPEND ARG_LABELS ${ARG_SERVER})
-    list(APPEND properties FIXTURES_REQUIRED ${ARG_SERVER}_server SKIP_RETURN_CODE ${TENURE_SKIP})
+    list(APPEND properties SKIP_RETURN_CODE ${TENURE_SKIP})
+    list(APPEND fixtures ${ARG_SERVER}_server)
     if(ARG_SERVER IN_LIST TENURE_BUILT_SERVERS)
       list(APPEND ARG_LABELS slow)
       list(REMOVE_DUPLICATES ARG_LABELS)
@@ -185,7 +211,8 @@ function(tenure_script name script)
   if(NOT tests)
     return()
   endif()
-  set_tests_properties(${tests} PROPERTIES ${properties} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+  set_tests_properties(${tests} PROPERTIES ${properties} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}"
+    FIXTURES_REQUIRED "${fixtures}")
 endfunction()
 
 # tenure_leads_calls(<test> <call> ...): the product's calls of these functions go to __wrap_<call>, which the test defines.

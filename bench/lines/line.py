@@ -27,7 +27,7 @@ def run(*words):
 
 
 class Line:
-    """A context manager, with a DynamoDB Local at its far end."""
+    """A context manager, with a DynamoDB at its far end."""
 
     def __init__(self):
         if os.geteuid() != 0:
@@ -51,13 +51,12 @@ class Line:
         for address, end in self._ends.items():
             run("ip", "-n", end, "address", "add", f"{address}/24", "dev", "eth0")
             run("ip", "-n", end, "link", "set", "eth0", "up")
-        server = subprocess.Popen(["ip", "netns", "exec", self._ends[SERVER], sys.executable, ROOT / "scripts" / "dynamodb_local"],
-                                  stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(["ip", "netns", "exec", self._ends[SERVER], sys.executable, ROOT / "scripts" / "dynamodb_local",
+                                   "--dynoxide", "--host", SERVER], stdout=subprocess.PIPE, text=True)
         self._undo.callback(self._end, server)
-        local = server.stdout.readline().strip()
-        if not local:
-            raise Unavailable("DynamoDB Local did not start")
-        self.endpoint = f"http://{SERVER}:{local.rsplit(':', 1)[1]}"
+        self.endpoint = server.stdout.readline().strip()
+        if not self.endpoint:
+            raise Unavailable("the DynamoDB did not start")
 
     @staticmethod
     def _end(server):

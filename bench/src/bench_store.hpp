@@ -15,9 +15,9 @@
 #include "beside_etcd.hpp"
 #endif
 #ifdef TENURE_BENCH_KUBERNETES
-#include <tenure/config/kubeconfig.hpp>
 #endif
 #ifdef TENURE_BENCH_POSTGRESQL
+#include <tenure/config/load_group.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
 #include "postgresql_by_hand.hpp"

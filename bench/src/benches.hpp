@@ -42,7 +42,7 @@ bool benchRenewPostgresql(const Options& options);
 /// The same on the etcd of TENURE_TEST_ETCD, beside the same transaction posted by hand.
 bool benchRenewEtcd(const Options& options);
 /// Acquiring and releasing a lock, compared with the same written by hand: two transactions on SQLite, or two requests
-/// on the DynamoDB Local of TENURE_TEST_DYNAMODB. Then 100 candidates for one lock.
+/// on the DynamoDB of TENURE_TEST_DYNAMODB. Then 100 candidates for one lock.
 bool benchLocks(const Options& options);
 /// One lock for 10 candidates in each of 1, 2, 5 and 10 processes: the requests of a hand-over, and who gets the lock.
 bool benchQueue(const Options& options);

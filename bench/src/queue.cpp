@@ -17,6 +17,7 @@
 
 #include <fmt/core.h>
 
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 

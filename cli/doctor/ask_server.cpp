@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 #include <tenure/lockcore/clock.hpp>
 
 #include "probe.hpp"

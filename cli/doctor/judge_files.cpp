@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "judge.hpp"
-#include "lockcore/runtime/network_file_system.hpp"
+#include "lockcore/runtime/file_rights.hpp"
 
 namespace tenure::cli::doctor {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <tenure/config/group_config.hpp>
 
-#include "cli/commands/config_file.hpp"
+#include "cli/group/config_file.hpp"
 #include "facts.hpp"
 
 namespace tenure::net {

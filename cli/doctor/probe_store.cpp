@@ -3,7 +3,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 
-#include "cli/store_calls.hpp"
+#include "cli/group/store_calls.hpp"
 #include "config/src/store_types.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"

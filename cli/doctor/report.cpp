@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.hpp"
+#include "cli/text/output.hpp"
 #include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::cli::doctor {
@@ -86,25 +86,25 @@ const std::vector<Check>& checks() {  // NOLINT(readability-function-size): a ta
       {"clock.guard", "the rates that `lease.guard` covers, and the correction that the kernel applies to this clock",
        "less than 500 ppm are covered, to which the kernel limits corrections of the frequency",
        "the correction of a clock that a time daemon keeps is more than the guard covers"},
-      {"clock.step", "the wall clock against CLOCK_MONOTONIC, in the same time", "somebody set the wall clock", ""},
+      {"clock.step", "the wall clock against CLOCK_MONOTONIC, in the same time", "the wall clock was set", ""},
       {"clock.synchronised", "whether a time daemon keeps the kernel's clock (adjtimex)", "none does", ""},
       {"clock.suspend", "how long this machine has slept since it was started", "more than a second", ""},
       {"clock.source", "the kernel's clock source", "a slow one, or the kernel gave the TSC up as unstable",
        "`jiffies`"},
       {"clock.machine", "whether this is a virtual machine, which may be frozen, migrated and put back", "", ""},
       {"clock.skew", "the wall clock against the Date of the store's server",
-       "more than a minute where requests are signed (DynamoDB), else more than five minutes",
+       "more than a minute where requests are signed (DynamoDB), otherwise more than five minutes",
        "more than five minutes where requests are signed"},
       {"store.answer",
        "a read of the lease; with `--write` the store is made ready first, as `tenure check --connect` does", "",
-       "the store cannot be reached, refuses, or lacks a right"},
-      {"store.tokens", "the fencing counter beside the record", "they disagree", ""},
+       "the store cannot be reached, refuses, or denies a permission"},
+      {"store.tokens", "the fencing counter against the record", "they disagree", ""},
       {"store.commits", "whether the commit mode awaits standbys (PostgreSQL)",
-       "it does not: a standby that is promoted may lack the last terms, begun periods and pauses", ""},
-      {"store.reads", "how long reads take, and the shortest lease that they would bear",
+       "it does not: a standby that is promoted may lack the last terms, started periods and pauses", ""},
+      {"store.reads", "how long reads take, and the shortest lease that would tolerate them",
        "the slowest read would not fit after a renewal that was lost, or some reads failed",
        "one read in a hundred would not fit"},
-      {"store.writes", "the same for renewals of a lease of the doctor's own; only with `--write`",
+      {"store.writes", "the same for renewals of the doctor's lease; only with `--write`",
        "as for reads, or the record could not be removed", "as for reads, or no write was possible"},
       {"files.config", "who may write to the configuration file", "the group may, or the directory is open to others",
        "others may"},
@@ -115,7 +115,7 @@ const std::vector<Check>& checks() {  // NOLINT(readability-function-size): a ta
        "it is missing, this user may not write to it, or others may remove files"},
       {"files.access", "who may open the files of the database, and whether this user could write them",
        "others than `store.mode` says may open and so lock them, or a candidate's liveness file is closed to this user",
-       "this user may not write the database, its log or the directory beside it"},
+       "this user may not write the database, its log or the directory next to it"},
       {"files.system", "the file system under it", "memory only (tmpfs), or a container's own layer (overlay)",
        "a network file system, or mounted read-only"},
       {"files.space", "free space and inodes there", "less than 64 MiB, or less than 1000 inodes",
@@ -137,7 +137,7 @@ const std::vector<Check>& checks() {  // NOLINT(readability-function-size): a ta
       {"limits.priority", "nice value and scheduling policy", "a nice value above 0, or a batch or idle policy", ""},
       {"limits.job_cgroup", "whether a job gets a cgroup; one is made and removed", "", ""},
       {"versions.libraries", "tenure and the libraries that it uses", "", ""},
-      {"versions.server", "the store's server, where it tells its version", "", ""},
+      {"versions.server", "the store's server, if it reports its version", "", ""},
   };
   return all;
 }

@@ -4,7 +4,7 @@
 #include "probe.hpp"
 
 #ifdef TENURE_HAS_AWS
-#include "lockcore/aws/times.hpp"
+#include "lockcore/aws/text.hpp"
 #endif
 
 namespace tenure::cli::doctor {

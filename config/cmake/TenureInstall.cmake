@@ -145,6 +145,11 @@ install(FILES "${PROJECT_BINARY_DIR}/package/tenure-store_contract-targets.cmake
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/contract/" DESTINATION "${contract_directory}/contract"
   COMPONENT tenure_development FILES_MATCHING
   PATTERN "*_contract.cpp" PATTERN "store_c*.?pp" PATTERN "*_test.cpp" EXCLUDE)
+# What the suite knows of a store beyond the port for authors.
+foreach(header store_checks stored_key)
+  install(FILES "${PROJECT_SOURCE_DIR}/lockcore/port/${header}.hpp" DESTINATION "${contract_directory}/lockcore/port"
+    COMPONENT tenure_development)
+endforeach()
 string(APPEND TENURE_COMPONENT_TABLE "set(_tenure_needs_store_contract \"lockcore\")\n"
   "set(_tenure_packages_store_contract \"GTest\")\n")
 

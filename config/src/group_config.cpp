@@ -4,9 +4,7 @@
 #include <tenure/config/group_config.hpp>
 
 #include "election/src/listen_address.hpp"
-#include "hooks_section.hpp"
-#include "jobs_section.hpp"
-#include "routing_section.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 
 namespace tenure {

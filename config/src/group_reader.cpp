@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "jobs_section.hpp"
-#include "routing_section.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 #include "variables.hpp"
 #include "words.hpp"

@@ -1,8 +1,9 @@
-#include "hooks_section.hpp"
 
 #include <chrono>
 #include <string>
 #include <utility>
+
+#include "sections.hpp"
 
 namespace tenure::config {
 namespace {
@@ -35,12 +36,12 @@ void addHookKeys(std::vector<KeySpec>& out) {
       {.path = "hooks.on_renewed",
        .example = "./address renew",
        .about = "Runs at each renewal of the lease, from the end of on_elected to the beginning of on_revoked. It is "
-                "left out while the one before it still runs. If it fails, that is logged."},
+                "skipped while the previous one still runs. A failure is logged."},
       [](auto& hooks) -> auto& { return hooks.onRenewed; }));
   out.push_back(commandKey(
       {.path = "hooks.on_revoked",
        .example = "./address down",
-       .about = "Runs when the job has ended, also after leadership was lost, and before the lease is released. If it "
+       .about = "Runs when the job has ended, even if leadership was lost, and before the lease is released. If it "
                 "fails or takes too long, the lease is not released; it expires."},
       [](auto& hooks) -> auto& { return hooks.onRevoked; }));
   out.push_back(keySpec<milliseconds>(

@@ -1,4 +1,3 @@
-#include "jobs_section.hpp"
 
 #include <algorithm>
 #include <set>
@@ -7,6 +6,7 @@
 #include "election/jobs/src/job_faults.hpp"
 #include "election/jobs/src/job_ranges.hpp"
 #include "election/jobs/src/jobs_document.hpp"
+#include "sections.hpp"
 
 namespace tenure {
 namespace {
@@ -77,18 +77,18 @@ void addPeriodKeys(std::vector<KeySpec>& out) {
 void addPolicyKeys(std::vector<KeySpec>& out) {
   out.push_back(jobKey<Guarantee>(
       {.path = "jobs.*.guarantee",
-       .about = "What a crash may cost: at_most_once never begins a period again, whatever became of its run; "
-                "at_least_once begins it again until a run ends well."},
+       .about = "The effect of a crash: at_most_once never starts a period again, whatever became of its run; "
+                "at_least_once starts it again until a run succeeds."},
       choiceCodec<Guarantee>({{"at_most_once", Guarantee::atMostOnce}, {"at_least_once", Guarantee::atLeastOnce}}),
       [](auto& job) -> auto& { return job.policy.guarantee; }));
   out.push_back(jobKey<Missed>(
       {.path = "jobs.*.missed",
-       .about = "What happens with periods in which no run began: skip leaves them out; once runs the job at any time "
-                "in the current period, and so makes up for all before it; all runs them in order."},
+       .about = "How missed periods are treated: skip leaves them out; once runs the job at any time in the current "
+                "period, which makes up for all before it; all runs them in order."},
       choiceCodec<Missed>({{"skip", Missed::skip}, {"once", Missed::once}, {"all", Missed::all}}),
       [](auto& job) -> auto& { return job.policy.missed; }));
   out.push_back(jobKey<milliseconds>(
-      {.path = "jobs.*.late_by", .about = "With missed: skip, how long after its beginning a period may still be run."},
+      {.path = "jobs.*.late_by", .about = "With missed: skip, how long after its start a period may still be run."},
       durationCodec(JobRanges::lateBy), [](auto& job) -> auto& { return job.policy.lateBy; }));
   out.push_back(jobKey<unsigned>(
       {.path = "jobs.*.most_missed",
@@ -96,18 +96,17 @@ void addPolicyKeys(std::vector<KeySpec>& out) {
       wholeNumberCodec(JobRanges::mostMissed), [](auto& job) -> auto& { return job.policy.mostMissed; }));
   out.push_back(jobKey<unsigned>(
       {.path = "jobs.*.most_attempts",
-       .about = "With guarantee: at_least_once, how often one period is begun; after that it counts as failed."},
+       .about = "With guarantee: at_least_once, how often one period is started; after that it counts as failed."},
       wholeNumberCodec(JobRanges::mostAttempts), [](auto& job) -> auto& { return job.policy.mostAttempts; }));
   out.push_back(jobKey<milliseconds>(
       {.path = "jobs.*.backoff",
        .about = "With guarantee: at_least_once, the pause before the second attempt. It doubles with each further one, "
-                "up to 5m. In a new term it begins again."},
+                "up to 5m. A new term starts at this value."},
       durationCodec(JobRanges::backoff), [](auto& job) -> auto& { return job.policy.backoff; }));
   out.push_back(jobKey<Overlap>(
       {.path = "jobs.*.overlap",
-       .about =
-           "What happens if a period is due while the run before it goes on: wait lets that run end; replace tells "
-           "it to stop first (for SingletonScheduler, and not with missed: all)."},
+       .about = "The treatment of a period that is due while the previous run continues: wait lets that run end; "
+                "replace asks it to stop first (for SingletonScheduler, and not with missed: all)."},
       choiceCodec<Overlap>({{"wait", Overlap::wait}, {"replace", Overlap::replace}}),
       [](auto& job) -> auto& { return job.overlap; }));
 }

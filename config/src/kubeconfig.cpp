@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 
 #include "config_file.hpp"
 #include "kubeconfig_file.hpp"
@@ -18,7 +18,7 @@
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
-#include "routing_section.hpp"
+#include "sections.hpp"
 #include "words.hpp"
 
 namespace tenure {

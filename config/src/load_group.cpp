@@ -49,10 +49,12 @@ result<GroupConfig, ConfigFaults> readDocument(const config::SourceText& source,
   return faults;
 }
 
-/// The group of a config. Faults (there can be none after a load) are reported as those of the file.
+/// The group of a config that was read. Faults (there can be none after a load) are reported as those of the file.
 result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& config, const std::string& name) {
   if (!config) return config.error();
-  auto group = makeGroup(*config);
+  // The reader has checked it; a second check would be for nothing.
+  const Logger logger = Logger::toStderr(config->logLevel, config->logFormat);
+  auto group = Group::make(config->options, makeStore(config->store, logger), logger);
   if (group) return *std::move(group);
   ConfigFaults faults;
   for (const OptionFault& wrong : group.error()) add(faults, name, {}, config::keyOf(wrong.field), wrong.message);

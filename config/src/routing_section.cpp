@@ -1,10 +1,9 @@
-#include "routing_section.hpp"
-
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "lockcore/port/quoted_text.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 #ifdef TENURE_HAS_STORE_KUBERNETES
 #include "lockcore/stores/kubernetes/src/label_selector.hpp"
@@ -45,7 +44,7 @@ void addRoutingKeys(std::vector<KeySpec>& out) {
   out.push_back(requiredKeySpec<std::string>(
       {.path = "routing.selector",
        .example = "app=scheduler",
-       .about = "Finds all pods that may lead, as the Service does, without the role. Groups in one namespace have "
+       .about = "Finds all pods that may lead, as the Service does, without the role. Groups in one namespace need "
                 "selectors that find different pods."},
       textCodec("labels as NAME=VALUE or NAME!=VALUE, with commas between"),
       [](auto& config) -> auto& { return config.routing.selector; }));

@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "election/src/group_ranges.hpp"
-#include "hooks_section.hpp"
-#include "jobs_section.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "routing_section.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 
 namespace tenure::config {
@@ -41,42 +39,39 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
       {.path = "candidate.id",
        .fallback = "the host name",
        .example = "\"${HOSTNAME}\"",
-       .about = "A name by which people recognise this candidate. Each process adds random bits of its own, so several "
-                "may share one name."},
+       .about =
+           "A display name for this candidate. Each process adds random bits to it, so several may share one name."},
       textCodec("1 to 200 bytes without control characters and '#'"),
       [](auto& config) -> auto& { return config.options.candidate.id; }));
   out.back().derived = [](const GroupConfig&) { return "the host name"; };
   out.push_back(keySpec<unsigned>(
       {.path = "candidate.priority",
-       .about = "Which candidate goes first when the lease is free: the one with the lowest number. A candidate with "
-                "priority 50 waits one extra lease. A priority never takes the lease from a living leader; see "
-                "candidate.reclaim_after."},
+       .about =
+           "Which candidate goes first when the lease is free: the one with the lowest number. One with priority 50 "
+           "waits an extra lease. A priority never takes the lease from a living leader; see candidate.reclaim_after."},
       wholeNumberCodec(GroupRanges::priority),
       [](auto& config) -> auto& { return config.options.candidate.priority; }));
   out.push_back(keySpec<CandidateMode>(
       {.path = "candidate.mode",
-       .about = "Whether this process takes part: compete leads when it can; observe follows whoever leads, never "
-                "leads and writes no record. For groups with one lease."},
+       .about = "Whether this process takes part: compete leads when it can; observe follows the leader, never leads "
+                "and writes no record. For groups with one lease."},
       choiceCodec<CandidateMode>({{"compete", CandidateMode::compete}, {"observe", CandidateMode::observe}}),
       [](auto& config) -> auto& { return config.options.candidate.mode; }));
   out.push_back(keySpec<std::string>(
       {.path = "candidate.address",
        .fallback = "off",
        .example = "\"10.0.0.5:8080\"",
-       .about = "Where this process can be reached, for those who follow the leader: tenure status shows it, and "
-                "LeaderFollower tells it. A leader writes it into its record right after it was elected."},
+       .about = "The address of this process, for clients that follow the leader: tenure status and LeaderFollower "
+                "show it."},
       addressCodec(), [](auto& config) -> auto& { return config.options.candidate.address; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<milliseconds>(
       {.path = "candidate.reclaim_after",
        .fallback = "off",
        .example = "10m",
-       .about =
-           "A candidate that has this key asks a leader with a worse priority to step down, once it has watched "
-           "that leader for this long and could have led itself all the time. It asks once in a term, as tenure "
-           "resign does, and never takes the lease by force. The leader's work is stopped for it: a periodic job's run "
-           "under at_most_once is not repeated, so leave this off where such runs are long. A candidate whose "
-           "work fails at once would take leadership again and again. For groups with one lease."},
+       .about = "A candidate with this key asks a leader with a higher priority number once to step down, after it has "
+                "watched that leader for this long and could have led all that time. The leader's work is stopped for "
+                "it. For groups with one lease."},
       durationCodec(GroupRanges::reclaimAfter),
       [](auto& config) -> auto& { return config.options.candidate.reclaimAfter; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
@@ -96,43 +91,42 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
   };
   add(
       {.path = "lease.duration",
-       .about = "How long a leader that has fallen silent keeps the lease, and so how long failover takes after a "
-                "freeze. It must be at least as long as two heartbeats, the guard and the stop margin together."},
+       .about = "How long before an unresponsive leader is replaced. At least two heartbeats, the guard and the stop "
+                "margin together."},
       LeaseRanges::duration, [](auto& config) -> auto& { return config.options.lease.duration; });
   add(
       {.path = "lease.heartbeat",
        .fallback = "a third of lease.duration",
-       .about = "How often the leader renews the lease. A renewal may come up to a 32nd of this time earlier, so that "
-                "heartbeats of many leases can share a wake-up."},
+       .about = "How often the leader renews the lease. A renewal may come up to a 32nd of this time earlier."},
       LeaseRanges::heartbeat, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
   out.back().derived = fromTiming(&LeaseTiming::heartbeat);
   add(
       {.path = "lease.guard",
        .fallback = "0.1 % of lease.duration and 1ms",
-       .about = "Safety margin for clocks that run at different rates: the leader's right ends this much before the "
+       .about = "Safety margin for clocks that run at different rates: the leader's validity ends this much before the "
                 "lease does. At most half of lease.duration."},
       LeaseRanges::guard, [](auto& config) -> auto& { return config.options.lease.guard; });
   out.back().derived = fromTiming(&LeaseTiming::guard);
   add(
       {.path = "lease.stop_margin",
        .fallback = "a tenth of lease.duration",
-       .about = "When renewals fail, the work is told to stop this long before the leader's right ends. At most half "
-                "of lease.duration."},
+       .about = "When renewals fail, the work is asked to stop this long before the leader's validity ends. At most "
+                "half of lease.duration."},
       LeaseRanges::stopMargin, [](auto& config) -> auto& { return config.options.lease.stopMargin; });
   out.back().derived = fromTiming(&LeaseTiming::stopMargin);
   add(
       {.path = "lease.drain_timeout",
        .fallback = "lease.duration",
-       .about = "How long the work may take to end when leadership is given up politely. The lease is renewed "
-                "meanwhile; after that it is left to expire."},
+       .about = "How long the work may take to end when a leader steps down. The lease is renewed meanwhile; after "
+                "that it expires."},
       LeaseRanges::drainTimeout, [](auto& config) -> auto& { return config.options.lease.drainTimeout; });
   out.back().derived = fromTiming(&LeaseTiming::drainTimeout);
   add(
       {.path = "lease.progress_timeout",
        .fallback = "off",
        .example = "30s",
-       .about = "If set, the work must report progress at least this often, else the lease is not renewed. At least "
-                "one heartbeat."},
+       .about = "If set, the work must report progress at least this often, or the lease is not renewed. At least one "
+                "heartbeat."},
       LeaseRanges::progressTimeout, [](auto& config) -> auto& { return config.options.lease.progressTimeout; });
   out.back().derived = [](const GroupConfig&) { return "off"; };
 }
@@ -172,8 +166,8 @@ void addShardKeys(std::vector<KeySpec>& out) {
   const auto off = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<unsigned>(
       {.path = "shards.count",
-       .about = "How many shards there are, named 0, 1, ... The lease of each is group/NAME. 0: none, the group has "
-                "one lease. All candidates must say the same."},
+       .about = "The number of shards, named 0, 1, ... (0: one lease). The lease of each is group/NAME. All candidates "
+                "must have the same count."},
       wholeNumberCodec(GroupRanges::shards), [](auto& config) -> auto& { return config.options.shards.count; }));
   KeySpec names = keySpec<Names>(
       {.path = "shards.names",
@@ -194,8 +188,8 @@ void addShardKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<milliseconds>(
       {.path = "shards.list_interval",
        .fallback = "lease.heartbeat, at most 500ms",
-       .about = "How often this candidate lists the group's leases. The shards of a crashed candidate are taken at "
-                "most this much later than a lease after its last renewal. At most half of lease.duration."},
+       .about = "How often this candidate lists the group's leases; a failover takes up to this much longer. At most "
+                "half of lease.duration."},
       durationCodec(GroupRanges::listInterval),
       [](auto& config) -> auto& { return config.options.shards.listInterval; }));
   out.back().derived = [](const GroupConfig& config) {
@@ -243,25 +237,24 @@ void addStoreKeys(std::vector<KeySpec>& out) {
 void addRemainingKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<OnLost>(
       {.path = "on_lost",
-       .about = "What happens when leadership is lost and the work does not end in time: callback only tells the work; "
-                "terminate also ends the process (exit code 80), for work that cannot be fenced."},
+       .about = "The reaction when leadership is lost and the work does not end in time: callback only notifies the "
+                "work; terminate also ends the process (exit code 80), for work that cannot be fenced."},
       choiceCodec<OnLost>({{"callback", OnLost::callback}, {"terminate", OnLost::terminate}}),
       [](auto& config) -> auto& { return config.options.onLost; }));
   out.push_back(keySpec<std::string>(
       {.path = "http.listen",
-       .about = "Where tenure run shows who leads: /leader for load balancers, /metrics for Prometheus, /status and "
-                "more. Port 0: the system chooses one, and the log says which. There is neither a password nor "
-                "encryption, so other machines should reach it in trusted networks only."},
+       .about = "The address at which tenure run shows who leads: /leader for load balancers, /metrics for Prometheus, "
+                "/status and more. Port 0: the system chooses one, and the log says which. It has neither a password "
+                "nor encryption."},
       listenCodec(), [](auto& config) -> auto& { return config.httpListen; }));
   out.back().get = [codec = listenCodec()](const GroupConfig& config) { return codec.write(config.httpListen); };
   out.push_back(keySpec<std::vector<std::string>>(
       {.path = "http.hosts",
        .fallback = "off",
        .example = "[leader.example.org]",
-       .about = "Names, without ports, that the header Host of a request may have besides localhost and the address to "
-                "which it was sent. A listener on loopback refuses all others (421), so that no web page reads it "
-                "under a name of its own; a listener elsewhere does so only if this key is given. A YAML list, or one "
-                "text with commas between."},
+       .about = "Names, without ports, that the header Host of a request may have in addition to localhost and the "
+                "address to which it was sent. A listener on loopback refuses all others (421); one elsewhere only if "
+                "this key is given. A YAML list, or one text with commas between."},
       listCodec("names or addresses of hosts"), [](auto& config) -> auto& { return config.httpHosts; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
   std::vector<std::pair<std::string, LogLevel>> levels;

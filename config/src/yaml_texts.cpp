@@ -3,10 +3,9 @@
 #include <tenure/config/group_config.hpp>
 
 #include "config_keys.hpp"
-#include "jobs_section.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "routing_section.hpp"
 #include "schema.hpp"
+#include "sections.hpp"
 #include "store_types.hpp"
 #include "value_codec.hpp"
 
@@ -24,7 +23,8 @@ constexpr std::string_view switchedOff = "#| ";
 
 constexpr std::string_view referenceHead =
     "Every key of a group's file: its meaning, what is allowed, its default. This is itself a valid file in which each "
-    "key that has a default has it. Only group and store are required.\n"
+    "key that has a default has it. Only group and store are required. Relative paths start at the directory of the "
+    "file.\n"
     "Durations need a unit (ms, s, m, h): 10s, 1500ms, 1m30s. ${VAR} and ${VAR:-default} take values from the "
     "environment; $$ is a dollar sign. Lines that begin with \"#|\" are switched off: they have no default, or are an "
     "alternative.\n"

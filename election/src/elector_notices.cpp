@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "elector_impl.hpp"

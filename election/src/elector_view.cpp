@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include <tenure/election/elector_view.hpp>
+
 #include "elector_impl.hpp"
 #include "lockcore/runtime/user_code.hpp"
+#include "shards_board.hpp"
 
 namespace tenure {
 
@@ -50,5 +53,9 @@ std::int64_t ElectorView::electedAtMillis() const noexcept { return parts_->acco
 std::chrono::nanoseconds ElectorView::overdue() const noexcept {
   return parts_->account->overdue(parts_->clock->now());
 }
+
+const std::string& ShardsView::group() const noexcept { return board_->group(); }
+std::optional<std::vector<ElectorView>> ShardsView::tryElectors() const { return board_->tryElectors(); }
+bool ShardsView::competes() const noexcept { return board_->competes(); }
 
 }  // namespace tenure

@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include <tenure/election/group.hpp>
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "group_ranges.hpp"
@@ -136,28 +137,40 @@ std::vector<std::string> ShardOptions::shardNames() const {
   return numbers;
 }
 
-OptionFaults faultsOf(const GroupOptions& options) {
+namespace {
+
+/// Every fault, and the timing if that has none.
+OptionFaults check(const GroupOptions& options, std::optional<LeaseTiming>& timing) {
   OptionFaults faults;
   for (std::string& fault : faultsOf(LeaseKey{options.group})) faults.push_back({"group", std::move(fault)});
   checkCandidate(options.candidate, faults);
   checkReclaim(options, faults);
-  if (const auto timing = LeaseTiming::from(options.lease); !timing) {
-    const OptionFaults ofTiming = timing.error();  // each call returns a copy: two calls give no range
+  if (const auto checked = LeaseTiming::from(options.lease)) {
+    timing = *checked;
+  } else {
+    const OptionFaults ofTiming = checked.error();  // each call returns a copy: two calls give no range
     faults.insert(faults.end(), ofTiming.begin(), ofTiming.end());
   }
   checkShards(options, faults);
   return faults;
 }
 
+}  // namespace
+
+OptionFaults faultsOf(const GroupOptions& options) {
+  std::optional<LeaseTiming> timing;
+  return check(options, timing);
+}
+
 boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std::shared_ptr<LeaseStore> store,
                                                        Logger logger) {
-  OptionFaults faults = faultsOf(options);
+  std::optional<LeaseTiming> timing;
+  OptionFaults faults = check(options, timing);
   if (!store) faults.push_back({"store", "is missing; give a store such as makeSqliteStore(...)"});
   if (faults.empty()) checkShardKeys(options, *store, faults);
   if (!faults.empty()) return faults;
   if (options.candidate.id.empty()) options.candidate.id = hostNameAsCandidate();
-  const LeaseTiming timing = LeaseTiming::from(options.lease).value();
-  return Group{std::move(options), timing, std::move(store), std::move(logger)};
+  return Group{std::move(options), *timing, std::move(store), std::move(logger)};
 }
 
 Group::Group(GroupOptions options, LeaseTiming timing, std::shared_ptr<LeaseStore> store, Logger logger)

@@ -1,4 +1,4 @@
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "lockcore/port/name_text.hpp"

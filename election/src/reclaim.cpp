@@ -1,6 +1,6 @@
 #include "reclaim.hpp"
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 
 namespace tenure {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/election/shards_view.hpp>
+#include <tenure/election/elector_view.hpp>
 
 namespace tenure {
 

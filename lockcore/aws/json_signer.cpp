@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "times.hpp"
+#include "text.hpp"
 
 namespace tenure::aws {
 namespace {

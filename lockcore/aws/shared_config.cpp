@@ -11,6 +11,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "text.hpp"
 
 namespace tenure::aws {
@@ -95,7 +96,7 @@ std::string withoutComment(std::string_view text) {
     const bool mark = text[i] == '#' || text[i] == ';';
     if (mark && (text[i - 1] == ' ' || text[i - 1] == '\t')) text = text.substr(0, i);
   }
-  return std::string{trim(text)};
+  return std::string{trimmed(text)};
 }
 
 /// Of a file that is not for this user, or is none. Any other failure may pass.

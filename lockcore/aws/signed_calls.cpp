@@ -69,7 +69,7 @@ Refusal refusalOf(const net::HttpResponse& response) {
 
 namespace {
 
-JsonCallError transientTrouble(const std::string& message, bool maybeSent) {
+JsonCallError transientError(const std::string& message, bool maybeSent) {
   return {{ErrorClass::transient, message}, maybeSent};
 }
 
@@ -108,9 +108,9 @@ SignedCalls::Parts SignedCalls::parts() const {
 
 void SignedCalls::sendIfOpen(const SignedCallPtr& call, CredentialCache::Current credentials) {
   const auto [access, cache] = parts();
-  if (!access) return call->fail(transientTrouble("the client was closed", false));
+  if (!access) return call->fail(transientError("the client was closed", false));
   if (call->left().count() <= 0) {
-    return call->fail(transientTrouble("no AWS credentials within the time of the call", false));
+    return call->fail(transientError("no AWS credentials within the time of the call", false));
   }
   send(call, *access, std::move(credentials));
 }

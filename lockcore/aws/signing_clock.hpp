@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "lockcore/port/saturating_time.hpp"
-#include "times.hpp"
+#include "text.hpp"
 
 namespace tenure::aws {
 

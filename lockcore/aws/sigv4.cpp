@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "lockcore/net/authority.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "text.hpp"
-#include "times.hpp"
 
 namespace tenure::aws {
 namespace {
@@ -47,7 +47,7 @@ std::string canonicalQuery(std::string_view query) {
 /// Without white space at its ends; each run of white space inside becomes one space.
 std::string collapsed(std::string_view value) {
   std::string out;
-  for (const char c : trim(value)) {
+  for (const char c : trimmed(value)) {
     const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
     if (!space) out += c;
     if (space && out.back() != ' ') out += ' ';

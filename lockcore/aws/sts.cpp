@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "endpoint.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "sigv4.hpp"
 #include "text.hpp"
 
@@ -37,7 +38,7 @@ std::string element(std::string_view xml, const std::string& name) {
   const std::size_t end = from.find("</" + name + '>');
   if (end == std::string_view::npos) return {};
   std::string out;
-  for (std::string_view rest = trim(from.substr(0, end)); !rest.empty();) {
+  for (std::string_view rest = trimmed(from.substr(0, end)); !rest.empty();) {
     static constexpr std::pair<std::string_view, char> entities[]{
         {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}};
     std::size_t used = 1;
@@ -130,9 +131,9 @@ StoreResult<Credentials> assumeRoleWithWebIdentity(FetchContext& context, const 
                                                    const std::string& tokenFile) {
   const auto token = readSmallFile(tokenFile);
   if (!token) return fault(role, "the web identity token cannot be read: " + token.error().message);
-  if (trim(*token).empty()) return fault(role, "the web identity token file " + tokenFile + " is empty");
+  if (trimmed(*token).empty()) return fault(role, "the web identity token file " + tokenFile + " is empty");
   std::string body = formFor("AssumeRoleWithWebIdentity", role);
-  addField(body, "WebIdentityToken", trim(*token));
+  addField(body, "WebIdentityToken", trimmed(*token));
   return ask(context, role, body, nullptr);
 }
 

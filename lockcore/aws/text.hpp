@@ -1,16 +1,18 @@
-// Small texts: trimming, splitting, percent encoding.
+// Small texts of AWS: splitting, percent encoding, times.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <tenure/lockcore/export.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::aws {
 
-/// Without white space (and carriage returns) at its ends.
-[[nodiscard]] std::string_view trim(std::string_view text) noexcept;
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// As Python's shlex.split gives them: quotation marks and backslashes count, nothing is expanded. Empty: a quotation
@@ -31,5 +33,16 @@ namespace tenure::aws {
 
 /// 1 to 63 of a-z 0-9 -, as a part of a host name; other texts must not get into a URL.
 [[nodiscard]] bool isHostLabel(std::string_view text) noexcept;
+
+/// `20150830T123600Z`; its first eight characters are the day. The nearest one of the years 0 to 9999.
+[[nodiscard]] std::string amzDate(std::chrono::seconds since1970);
+
+/// `2015-08-30T12:36:00Z` and what else botocore takes for such a time: the basic form `20150830T123600Z`, numbers of
+/// one digit, no seconds, a fraction (dropped), and as zone `Z`, `UTC`, `GMT`, `+00`, `+0000`, `+00:00` or another
+/// offset. A time without a zone is none.
+[[nodiscard]] std::optional<std::chrono::seconds> parseIsoTime(std::string_view text);
+
+/// The Date header of HTTP: `Sun, 30 Aug 2015 12:36:00 GMT`. Its two obsolete forms are not read.
+[[nodiscard]] TENURE_API std::optional<std::chrono::seconds> parseHttpDate(std::string_view text);
 
 }  // namespace tenure::aws

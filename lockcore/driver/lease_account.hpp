@@ -11,7 +11,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_counts.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 
 #include "event_ring.hpp"
 #include "lockcore/lease/lease_action.hpp"

@@ -25,7 +25,7 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (account_) account_->took(event, machine_.term().token, now);
   if (link_->takeProgress()) take(step(now, event::WorkProgressed{}));
   take(step(now, event));
-  tellTrouble();
+  reportError();
   gaugeClocks(now);
   rearm(scheduler_->now());
 }
@@ -158,16 +158,16 @@ bool LeaseDriver::Impl::awaitsTables() const {
 }
 
 /// Logs what prevents a candidate from being elected. A leader's errors are reported as doubts.
-void LeaseDriver::Impl::tellTrouble() {
+void LeaseDriver::Impl::reportError() {
   const std::optional<Instant> at = machine_.lastErrorAt();
   const LeaseState state = machine_.state();
-  if (state == LeaseState::leading) trouble_.forget();
+  if (state == LeaseState::leading) errors_.forget();
   const bool isNew = at && std::exchange(lastErrorSeen_, at->boottime) != at->boottime;
   if (!isNew || (state != LeaseState::candidate && state != LeaseState::acquiring)) return;
   const StoreError& error = *machine_.lastError();
   if (awaitsTables()) return;
   logger_.log(
-      trouble_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
+      errors_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
       toString(machine_.key()) + ": cannot compete just now" + std::string{whatHappensNext(error)} + error.message);
 }
 

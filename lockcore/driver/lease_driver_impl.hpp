@@ -2,19 +2,56 @@
 // get there.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <iterator>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/store_error.hpp>
 
 #include "lease_driver.hpp"
 #include "lockcore/runtime/clock_gauge.hpp"
 #include "lockcore/runtime/process_mark.hpp"
-#include "lockcore/runtime/trouble_log.hpp"
 
 namespace tenure {
+
+/// The first error of its kind, and then one in a minute. A candidate that cannot be elected must say why, but one that
+/// competes for a thousand leases through an outage must not fill the disk. (A leader's errors are reported as doubts.)
+class ErrorLog {
+ public:
+  [[nodiscard]] bool isNews(const Instant& now, const StoreError& error) {
+    constexpr std::chrono::minutes pause{1};
+    const std::string kind = kindOf(error);
+    if (last_ && last_->kind == kind && elapsedForHolder(last_->at, now) < pause) return false;
+    last_ = Logged{kind, now};
+    return true;
+  }
+
+  /// All is well: the next error is news again.
+  void forget() noexcept { last_.reset(); }
+
+ private:
+  /// The message without its numbers, which change from one error to the next (times, ports, process ids).
+  [[nodiscard]] static std::string kindOf(const StoreError& error) {
+    std::string kind{toString(error.errorClass)};
+    std::copy_if(error.message.begin(), error.message.end(), std::back_inserter(kind),
+                 [](char c) { return c < '0' || c > '9'; });
+    return kind;
+  }
+
+  struct Logged {
+    std::string kind;
+    Instant at;
+  };
+  std::optional<Logged> last_{};
+};
 
 /// The only way by which other threads reach the driver and its scheduler. The scheduler may run on a loop of the user
 /// that is destroyed right after the elector. So a store that answers late must not hold the driver for even a moment,
@@ -149,7 +186,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   /// Under the lock.
   [[nodiscard]] LeaseStatus statusAt(const Instant& now) const;
   [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
-  void tellTrouble();
+  void reportError();
   [[nodiscard]] bool awaitsTables() const;
   void gaugeClocks(const Instant& now);
 
@@ -180,9 +217,9 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<void> lossWatch_{};
   bool watchAsked_{false};  ///< asked once in each candidacy, whether or not there was a watch
   std::shared_ptr<void> follow_{};
-  TroubleLog trouble_{};
+  ErrorLog errors_{};
   std::chrono::nanoseconds lastErrorSeen_{-1};  ///< time of that error, by the clock that counts suspend
-  std::chrono::seconds schemaPause_{2};         ///< until the next check after a trouble that passes by itself
+  std::chrono::seconds schemaPause_{2};         ///< until the next check after an error that passes by itself
 
   std::atomic<bool> closed_{false};
 

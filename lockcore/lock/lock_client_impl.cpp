@@ -218,17 +218,17 @@ std::vector<LeaseKey> LockClient::Impl::held() const {
   return keys;
 }
 
-std::vector<LockLanes::Lane> LockClient::Impl::lanes() const {
+std::vector<CallbackLaneList::Lane> LockClient::Impl::lanes() const {
   const std::lock_guard lock{mutex_};
-  std::vector<LockLanes::Lane> all = lanes_.all();
+  std::vector<CallbackLaneList::Lane> all = lanes_.all();
   all.push_back(lane_);
   return all;
 }
 
 bool LockClient::Impl::mustNotBlock() const {
   const std::shared_ptr<Scheduler> loop = scheduler();
-  const std::vector<LockLanes::Lane> all = lanes();
-  const auto runs = [](const LockLanes::Lane& lane) { return lane->isCurrent(); };
+  const std::vector<CallbackLaneList::Lane> all = lanes();
+  const auto runs = [](const CallbackLaneList::Lane& lane) { return lane->isCurrent(); };
   return (loop && loop->isCurrent()) || std::any_of(all.begin(), all.end(), runs);
 }
 
@@ -283,7 +283,7 @@ void LockClient::Impl::abandon() {
   if (!waits) return;
   if (!report.clean())
     common_->logger.log(LogLevel::warn, common_->candidate + ": a lock was left to expire at the end");
-  for (const LockLanes::Lane& lane : lanes()) lane->waitIdle(patience.left());
+  for (const CallbackLaneList::Lane& lane : lanes()) lane->waitIdle(patience.left());
   for (const SessionPtr& session : all) session->detach();
   std::shared_ptr<Scheduler> last;  // destroyed after the lock is released
   const std::lock_guard lock{mutex_};

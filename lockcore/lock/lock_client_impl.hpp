@@ -3,25 +3,99 @@
 // lock_client.cpp: the user's calls. lock_reads.cpp: the calls that only read.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
+#include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/lock_client.hpp>
-#include <tenure/lockcore/lock_options.hpp>
 
-#include "lock_lanes.hpp"
-#include "lock_memories.hpp"
 #include "lock_session.hpp"
+#include "lockcore/lease/lease_machine.hpp"
+#include "lockcore/runtime/callback_lane.hpp"
 #include "lockcore/runtime/patience.hpp"
 
 namespace tenure {
+
+/// Bounded: the oldest entry is dropped first. The only cost of forgetting a key is that the wait for it begins again.
+/// Not thread-safe.
+class LockMemories {
+ public:
+  using Memory = std::shared_ptr<const LeaseMemory>;
+
+  explicit LockMemories(std::size_t most) : most_{most} {}
+
+  /// Null if there is none. The entry is removed.
+  [[nodiscard]] Memory take(const LeaseKey& key) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return nullptr;
+    Memory memory = std::move(found->second.memory);
+    erase(found);
+    return memory;
+  }
+
+  void put(const LeaseKey& key, Memory memory) {
+    if (const auto old = entries_.find(key); old != entries_.end()) erase(old);
+    if (most_ == 0 || !memory) return;
+    if (entries_.size() >= most_) erase(entries_.find(order_.front()));
+    order_.push_back(key);
+    entries_.emplace(key, Entry{std::move(memory), std::prev(order_.end())});
+  }
+
+ private:
+  struct Entry {
+    Memory memory;
+    std::list<LeaseKey>::iterator place;
+  };
+  using Entries = std::unordered_map<LeaseKey, Entry>;
+
+  void erase(Entries::iterator entry) {
+    order_.erase(entry->second.place);
+    entries_.erase(entry);
+  }
+
+  const std::size_t most_;
+  Entries entries_{};
+  std::list<LeaseKey> order_{};
+};
+
+/// A lane is known for as long as its owner or a callback of it is there. Not thread-safe.
+class CallbackLaneList {
+ public:
+  using Lane = std::shared_ptr<CallbackLane>;
+
+  void add(const Lane& lane) {
+    if (lanes_.size() >= cleanAt_) {  // each time after as many more as were left: that costs little for each
+      std::erase_if(lanes_, [](const std::weak_ptr<CallbackLane>& one) { return one.expired(); });
+      cleanAt_ = std::max<std::size_t>(16, 2 * lanes_.size());
+    }
+    lanes_.emplace_back(lane);
+  }
+
+  [[nodiscard]] std::vector<Lane> all() const {
+    std::vector<Lane> all;
+    for (const auto& one : lanes_) {
+      if (Lane lane = one.lock()) all.push_back(std::move(lane));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::weak_ptr<CallbackLane>> lanes_{};
+  std::size_t cleanAt_{16};
+};
 
 /// The options of an acquisition, checked.
 struct CheckedAcquire {
@@ -100,7 +174,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::vector<SessionPtr> beginClose();
   [[nodiscard]] Patience patienceFor(const std::vector<SessionPtr>& all) const;
   CloseReport awaitEnds(const std::vector<SessionPtr>& all, const Patience& patience);
-  [[nodiscard]] std::vector<LockLanes::Lane> lanes() const;
+  [[nodiscard]] std::vector<CallbackLaneList::Lane> lanes() const;
   /// In a callback of the client, and on its scheduler.
   [[nodiscard]] bool mustNotBlock() const;
 
@@ -116,7 +190,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   bool closed_{false};
   std::map<LeaseKey, SessionPtr> sessions_{};
   int leaving_{0};  ///< sessions that have ended and are still telling their users
-  LockLanes lanes_{};
+  CallbackLaneList lanes_{};
   std::map<LeaseKey, std::deque<SessionPtr>> waiting_{};  ///< sessions that wait for a release of the same key
   std::map<LeaseKey, ReleaseResult> endings_{};           ///< results since close() began
   LockMemories memories_;

@@ -1,4 +1,3 @@
-#include "certificate_files.hpp"
 
 #include <cstdlib>
 #include <fcntl.h>
@@ -10,6 +9,7 @@
 
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
+#include "tls.hpp"
 
 namespace tenure::net {
 namespace {

@@ -61,7 +61,7 @@ std::string Connection::allFaults() const {
          refusals_ + (route_.proxy ? ", which " + route_.proxy->source + " names" : "");
 }
 
-/// It accepts connections, but is not what is asked for, or in trouble: another machine may have the address by now.
+/// It accepts connections, but is not what is asked for, or fails: another machine may have the address by now.
 /// The next one may be the service.
 void Connection::peerFailed(HttpError::Kind kind, const std::string& text) {
   around_.book.putLast(route_.host(), addresses_[next_ - 1]);

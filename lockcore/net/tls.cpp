@@ -37,7 +37,7 @@ struct Loaded {
   std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>> context{};
   std::string authorities{};  ///< "CA file ./ca.pem"
   std::string own{};          ///< "client certificate ./c.pem" and what it says; empty: there is none
-  std::string trouble{};      ///< why newer files are not in use
+  std::string staleReason{};  ///< why newer files are not in use
   bool doubted{false};        ///< a handshake failed: newer files may be there
 };
 using LoadedPtr = std::shared_ptr<Loaded>;
@@ -101,7 +101,7 @@ class Session final : public TlsSession {
       if (reason == SSL_ERROR_WANT_READ) return State::more;
       if (reason == SSL_ERROR_ZERO_RETURN) return State::ended;
       const std::string refusal = refusalOfOurs();
-      return fail(refusal.empty() ? "the TLS stream is broken (" + lastTlsError() + ")" : withTrouble(refusal));
+      return fail(refusal.empty() ? "the TLS stream is broken (" + lastTlsError() + ")" : withStaleReason(refusal));
     }
   }
 
@@ -166,12 +166,12 @@ class Session final : public TlsSession {
                                    : refusalOfServer(verdict, refused_, host_, loaded_->authorities);
     }
     ERR_clear_error();
-    return withTrouble(fault);
+    return withStaleReason(fault);
   }
 
   /// What was refused may have been replaced by what cannot be used.
-  [[nodiscard]] std::string withTrouble(const std::string& fault) const {
-    return loaded_->trouble.empty() ? fault : fault + ". " + loaded_->trouble;
+  [[nodiscard]] std::string withStaleReason(const std::string& fault) const {
+    return loaded_->staleReason.empty() ? fault : fault + ". " + loaded_->staleReason;
   }
 
   /// Empty: the last call failed for another reason.
@@ -256,7 +256,7 @@ class Context final : public TlsContext {
 
   std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) override {
     // What could not be used is tried again: a file may have become readable without another change.
-    if (std::exchange(loaded_->doubted, false) || !loaded_->trouble.empty() || files_.changed()) readAgain();
+    if (std::exchange(loaded_->doubted, false) || !loaded_->staleReason.empty() || files_.changed()) readAgain();
     return std::make_unique<Session>(loaded_, host, port);
   }
 
@@ -270,10 +270,10 @@ class Context final : public TlsContext {
         if (!texts_.ofSystem)
           logger_.log(LogLevel::info, "TLS: new connections use " + inUse() + " as changed on disk");
       }
-      loaded_->trouble.clear();
+      loaded_->staleReason.clear();
     } catch (const std::runtime_error& error) {
-      const std::string trouble = std::string{error.what()} + "; what was read before stays in use";
-      if (std::exchange(loaded_->trouble, trouble) != trouble) logger_.log(LogLevel::warn, trouble);
+      const std::string reason = std::string{error.what()} + "; what was read before stays in use";
+      if (std::exchange(loaded_->staleReason, reason) != reason) logger_.log(LogLevel::warn, reason);
     }
   }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
@@ -32,5 +34,12 @@ std::optional<std::string> faultOfCandidateName(std::string_view name) {
 }
 
 std::string hostNameAsCandidate() { return hostName().value_or("localhost"); }
+
+std::optional<std::string> hostName() {
+  std::array<char, 256> name{};
+  // A name as long as the array may come without a NUL; the last byte stays one.
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return std::nullopt;
+  return std::string{name.data()};
+}
 
 }  // namespace tenure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,5 +25,12 @@ TENURE_API void appendInteger(std::string& out, std::int64_t value);
 TENURE_API void appendBase64(std::string& out, std::string_view bytes);
 /// Empty for anything that is not base64 with its padding.
 [[nodiscard]] TENURE_API std::optional<std::string> bytesFromBase64(std::string_view text);
+
+/// Empty if a key or value is not UTF-8: JSON cannot hold it.
+[[nodiscard]] TENURE_API std::optional<std::string> attributesToJson(
+    const std::map<std::string, std::string>& attributes);
+
+/// Empty if the text is anything but one object whose values are strings. Of equal keys the last one counts.
+[[nodiscard]] TENURE_API std::optional<std::map<std::string, std::string>> attributesFromJson(std::string_view text);
 
 }  // namespace tenure

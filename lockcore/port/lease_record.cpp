@@ -1,5 +1,7 @@
+#include <ostream>
 #include <string>
 
+#include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
@@ -17,5 +19,14 @@ LeaseRecord vanishedRecord(FencingToken token, std::chrono::milliseconds lease) 
   record.vanished = true;
   return record;
 }
+
+std::string toString(FencingToken token) { return std::to_string(token.value()); }
+
+std::string withToken(FencingToken token) {
+  return token.isNone() ? "without a fencing token" : "with fencing token " + toString(token);
+}
+
+/// Digits alone: the locale of a stream may put points between them.
+std::ostream& operator<<(std::ostream& out, FencingToken token) { return out << std::to_string(token.value()); }
 
 }  // namespace tenure

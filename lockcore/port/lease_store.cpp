@@ -1,3 +1,4 @@
+
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>

@@ -6,7 +6,7 @@
 
 #include "ascii_text.hpp"
 #include "composition_tables.hpp"
-#include "utf8.hpp"
+#include "quoted_text.hpp"
 
 namespace tenure {
 namespace {

@@ -10,6 +10,10 @@
 
 namespace tenure {
 
+/// The length of the well-formed UTF-8 sequence at the start of `text`; 0 if there is none (RFC 3629, table 3-7 of the
+/// Unicode Standard: no overlong forms, no surrogates, nothing above U+10FFFF).
+[[nodiscard]] std::size_t utf8SequenceLength(std::string_view text) noexcept;
+
 /// UTF-8 without NUL, because C interfaces would take a NUL for the end.
 [[nodiscard]] inline bool isPlainText(std::string_view text) {
   return isUtf8(text) && text.find('\0') == std::string_view::npos;

@@ -1,8 +1,8 @@
+#include "lockcore/port/store_checks.hpp"
+
 #include <algorithm>
 #include <string>
 #include <vector>
-
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "quoted_text.hpp"
 #include "stored_key.hpp"

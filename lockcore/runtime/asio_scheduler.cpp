@@ -22,7 +22,6 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include <tenure/lockcore/asio.hpp>
-#include <tenure/lockcore/asio_call.hpp>
 
 #include "process_mark.hpp"
 #include "system_error.hpp"

@@ -1,8 +1,10 @@
 // Who may open the files that this process makes, whatever its umask.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 
 #include <tenure/lockcore/export.hpp>
@@ -37,3 +39,11 @@ struct FileRights {
 [[nodiscard]] TENURE_API int makeDirectoryWith(const std::string& path, const FileRights& rights) noexcept;
 
 }  // namespace tenure
+
+namespace tenure::detail {
+
+/// The name of the network (or cluster, or FUSE) file system with this statfs(2) type; empty for local ones. On these,
+/// neither shared memory nor flock(2) nor the order of renames is reliable between machines.
+[[nodiscard]] TENURE_API std::optional<std::string_view> networkFileSystem(std::uint32_t fileSystemType) noexcept;
+
+}  // namespace tenure::detail

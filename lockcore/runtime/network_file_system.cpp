@@ -1,7 +1,8 @@
-#include "network_file_system.hpp"
 
 #include <array>
 #include <utility>
+
+#include "file_rights.hpp"
 
 namespace tenure::detail {
 namespace {

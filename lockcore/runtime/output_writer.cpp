@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include <climits>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/logger.hpp>
 
 #include "lockcore/port/log_line.hpp"
 #include "process_mark.hpp"
@@ -274,5 +276,13 @@ Writers& writers() {
 
 OutputWriter& stdoutWriter() { return writers().out; }
 OutputWriter& stderrWriter() { return writers().err; }
+
+std::uint64_t linesDropped() noexcept { return stderrWriter().dropped(); }
+
+Logger Logger::toStderr(LogLevel level, LogFormat format) {
+  return ofRecords(level, [format](const LogRecord& record) {
+    stderrWriter().post(logLine(format, wallClockTextForDisplay(wallClockMillisForDisplay()), record), format);
+  });
+}
 
 }  // namespace tenure

@@ -12,8 +12,8 @@
 
 #include <climits>
 
+#include "file_rights.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "network_file_system.hpp"
 #include "regular_file.hpp"
 
 namespace tenure {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <tenure/lockcore/store_checks.hpp>
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure::stored {
 namespace {
@@ -15,7 +15,7 @@ RecordVersion vanishedVersionOf(const StoredLease& stored) {
   return RecordVersion{vanishedVersion(stored.counter->token, stored.counter->openLease).text(), stored.history};
 }
 
-/// Of what StoredLease::told() answers, without a copy of it: a heartbeat asks. A holder knows what it wrote in any
+/// Of what StoredLease::answer() answers, without a copy of it: a heartbeat asks. A holder knows what it wrote in any
 /// history. Whoever takes a lease has waited for a version in one history, and a version without any knows nothing of
 /// what is inherited.
 bool isExpected(const WriteRequest& request, const StoredLease& stored) {
@@ -130,7 +130,7 @@ Decision decideOwnTerm(const WriteRequest& request, const StoredLease& stored) {
 
 }  // namespace
 
-ReadOutcome StoredLease::told() const {
+ReadOutcome StoredLease::answer() const {
   if (record.has_error()) return record.error();
   if (*record) return std::optional{(*record)->record};
   if (counter.has_error()) return counter.error();
@@ -175,12 +175,12 @@ Decision decideWrite(const std::string& where, const WriteRequest& request, cons
   const LeaseRecord* record = *stored.record ? &(*stored.record)->record : nullptr;
   // A record without a token is another client's. Nobody here holds a term by it, whatever name is in it.
   const bool own = record != nullptr && !record->token.isNone() && record->holder == request.record.holder;
-  if ((!acquires && !own) || !isExpected(request, stored)) return Conflict{stored.told().value()};
+  if ((!acquires && !own) || !isExpected(request, stored)) return Conflict{stored.answer().value()};
   return acquires ? decideAcquisition(where, request, stored) : decideOwnTerm(request, stored);
 }
 
 Decision decideRemoval(const RecordVersion& version, const StoredLease& stored) {
-  ReadOutcome told = stored.told();
+  ReadOutcome told = stored.answer();
   if (told.has_error()) return Rejected{told.error()};
   if (!*told || (*told)->vanished || (*told)->version != version) return Conflict{std::move(*told)};
   if (stored.counter.has_error()) return Rejected{stored.counter.error()};
@@ -188,7 +188,7 @@ Decision decideRemoval(const RecordVersion& version, const StoredLease& stored) 
 }
 
 Decision decideStepDown(FencingToken token, const StoredLease& stored) {
-  ReadOutcome told = stored.told();
+  ReadOutcome told = stored.answer();
   if (told.has_error()) return Rejected{told.error()};
   const bool held = *told && !(*told)->vanished && !(*told)->released;
   if (!held || token.isNone() || (*told)->token != token) return Conflict{std::move(*told)};

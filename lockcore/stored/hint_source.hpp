@@ -20,7 +20,7 @@ struct LeaseChange {
 };
 
 /// What a stream tells at once.
-struct Tidings {
+struct StreamEvent {
   bool anew{false};   ///< what happened before is not known: everybody who watches is told
   bool alive{false};  ///< it shows that the stream works, so the next one need not wait long
   bool loss{false};   ///< a record has gone that the store itself never deletes
@@ -35,7 +35,7 @@ struct StreamEnd {
 
 /// Called on one thread, one call at a time. The functions must not block.
 struct HintHandlers {
-  std::function<void(const Tidings&)> onTidings{};
+  std::function<void(const StreamEvent&)> onEvent{};
   std::function<void(const StreamEnd&)> onEnd{};  ///< there may be more calls after it, which mean nothing
 };
 

@@ -120,8 +120,8 @@ void HintWatcher::open() {
     watched = keys();
   }
   const auto weak = weak_from_this();
-  HintHandlers handlers{[weak, number](const Tidings& tidings) {
-                          if (const auto self = weak.lock()) self->taken(number, tidings);
+  HintHandlers handlers{[weak, number](const StreamEvent& streamed) {
+                          if (const auto self = weak.lock()) self->taken(number, streamed);
                         },
                         [weak, number](const StreamEnd& end) {
                           if (const auto self = weak.lock()) self->ended(number, end);
@@ -131,13 +131,13 @@ void HintWatcher::open() {
   if (number == number_) std::swap(stream_, stream);
 }
 
-void HintWatcher::taken(std::uint64_t stream, const Tidings& tidings) {
+void HintWatcher::taken(std::uint64_t stream, const StreamEvent& streamed) {
   std::list<ListenerPtr> concerned;
   {
     const std::lock_guard lock{mutex_};
     if (stream != number_) return;
-    if (tidings.alive) pause_ = firstPause;
-    concerned = tidings.anew ? all() : concernedBy(tidings);
+    if (streamed.alive) pause_ = firstPause;
+    concerned = streamed.anew ? all() : concernedBy(streamed);
   }
   for (const ListenerPtr& listener : concerned) listener->tell();
 }
@@ -180,10 +180,10 @@ std::list<HintWatcher::ListenerPtr> HintWatcher::all() {
   return out;
 }
 
-std::list<HintWatcher::ListenerPtr> HintWatcher::concernedBy(const Tidings& tidings) {
+std::list<HintWatcher::ListenerPtr> HintWatcher::concernedBy(const StreamEvent& streamed) {
   std::list<ListenerPtr> out;
-  for (const LeaseChange& change : tidings.changes) take(change, out);
-  if (tidings.loss) out.insert(out.end(), lossListeners_.begin(), lossListeners_.end());
+  for (const LeaseChange& change : streamed.changes) take(change, out);
+  if (streamed.loss) out.insert(out.end(), lossListeners_.begin(), lossListeners_.end());
   return out;
 }
 

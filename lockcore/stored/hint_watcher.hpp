@@ -54,11 +54,11 @@ class TENURE_API HintWatcher : public std::enable_shared_from_this<HintWatcher> 
   void remove(const LeaseKey* key, const ListenerPtr& listener);
   void settle();
   void open();
-  void taken(std::uint64_t stream, const Tidings& tidings);
+  void taken(std::uint64_t stream, const StreamEvent& streamed);
   void ended(std::uint64_t stream, const StreamEnd& end);
   void dropStream();
   [[nodiscard]] std::set<LeaseKey> keys() const;
-  [[nodiscard]] std::list<ListenerPtr> concernedBy(const Tidings& tidings);
+  [[nodiscard]] std::list<ListenerPtr> concernedBy(const StreamEvent& streamed);
   [[nodiscard]] std::list<ListenerPtr> all();
   void take(const LeaseChange& change, std::list<ListenerPtr>& out);
 

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/store_checks.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "hint_watcher.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
-#include "lockcore/port/write_purpose.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "register_write.hpp"
 
@@ -30,17 +30,16 @@ struct Listing {
 };
 
 void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) {
-  listing->core->leases->scan(listing->prefix, from, listing->deadline, [listing](StoreResult<ScannedPage> scanned) {
-    if (scanned.has_error()) return listing->handler(scanned.error());
-    listing->bytes += scanned->bytes;
+  listing->core->leases->scan(listing->prefix, from, listing->deadline, [listing](StoreResult<ListPage> page) {
+    if (page.has_error()) return listing->handler(page.error());
+    listing->bytes += page->bytes;
     if (listing->bytes > mostBytesOfAListing) {
       return listing->handler(
           StoreError{ErrorClass::transient,
                      listing->core->leases->where() + ": listing leases: all answers have more than 256 MiB together"});
     }
-    ListPage& page = scanned->page;
-    std::move(page.leases.begin(), page.leases.end(), std::back_inserter(listing->leases));
-    if (!page.next.empty()) return nextPage(listing, page.next);
+    std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->leases));
+    if (!page->next.empty()) return nextPage(listing, page->next);
     std::sort(listing->leases.begin(), listing->leases.end(),
               [](const ListedLease& a, const ListedLease& b) { return a.key < b.key; });
     listing->handler(std::move(listing->leases));
@@ -65,7 +64,8 @@ void keepForAWhile(RegisterCore& core, const LeaseKey& key, const LoadedLease& l
 class RegisterStore final : public LeaseStore {
  public:
   explicit RegisterStore(RegisterParts parts)
-      : core_{std::make_shared<RegisterCore>(std::move(parts.leases), std::move(parts.scheduler))},
+      : core_{std::make_shared<RegisterCore>(std::move(parts.leases), std::move(parts.extras),
+                                             std::move(parts.scheduler))},
         connection_{std::move(parts.connection)} {
     if (!parts.hints) return;
     watcher_ = std::make_shared<HintWatcher>(std::move(parts.hints), core_->scheduler, std::move(parts.logger),
@@ -79,7 +79,7 @@ class RegisterStore final : public LeaseStore {
 
   [[nodiscard]] std::string describe() const override { return core_->leases->where(); }
 
-  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return core_->leases->deathNotice(); }
+  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return core_->extras->deathNotice(); }
 
   void ensureSchema(CallOptions options, StatusHandler handler) override {
     core_->leases->prepare(deadline(options), std::move(handler));
@@ -90,34 +90,40 @@ class RegisterStore final : public LeaseStore {
     // A holder that reads is in doubt, and has as little time as for a renewal.
     const auto known = core_->known.find(key);
     const bool holds = known && known->own;
-    if (const LoadedLease shown = holds ? nullptr : core_->leases->shown(key)) {
+    if (const LoadedLease shown = holds ? nullptr : core_->extras->shown(key)) {
       keepSeen(*core_, key, shown);
-      return core_->post(std::move(handler), shown->told());
+      return core_->post(std::move(handler), shown->answer());
     }
     core_->leases->load(
         {key, reading, deadline(options), holds},
         [core = core_, watcher = watcher_, key, handler = std::move(handler)](const StoreResult<LoadedLease>& loaded) {
           if (loaded.has_error()) return handler(loaded.error());
           if (watcher && watcher->watches(key)) {
-            core->leases->loadedWatched(key, **loaded);
+            core->extras->loadedWatched(key, **loaded);
             keepSeen(*core, key, *loaded);
           } else if (isWorthKeeping(*core, **loaded)) {
             keepForAWhile(*core, key, *loaded);
           }
-          handler((*loaded)->told());
+          handler((*loaded)->answer());
         });
   }
 
   [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
                                              const std::map<std::string, std::string>& attributes) const override {
     OptionFaults faults = LeaseStore::faultsOfPayload(key, data, attributes);
-    for (OptionFault& fault : core_->leases->faultsOfPayload(data, attributes)) faults.push_back(std::move(fault));
+    for (OptionFault& fault : core_->extras->faultsOfPayload(data, attributes)) faults.push_back(std::move(fault));
+    std::size_t size = data.size();
+    for (const auto& [name, text] : attributes) size += name.size() + text.size();
+    if (const std::size_t most = core_->leases->mostPayload(); size > most) {
+      faults.push_back({"data", "with the attributes it has " + std::to_string(size) +
+                                    " bytes, and the store has room for " + std::to_string(most)});
+    }
     return faults;
   }
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (auto refused = refusalOf(request)) return refuse(std::move(handler), *std::move(refused));
-    const StoreStatus begun = core_->leases->beforeWrite(request, handler);
+    const StoreStatus begun = core_->extras->beforeWrite(request, handler);
     if (begun.has_error()) return refuse(std::move(handler), begun.error());
     RegisterCall call{request.key, doing(request.purpose), deadline(options), true};
     change(
@@ -135,11 +141,7 @@ class RegisterStore final : public LeaseStore {
 
   void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
     if (auto refused = refusalOfPrefix(prefix)) return core_->post(std::move(handler), PageOutcome{*refused});
-    core_->leases->scan(prefix, from, deadline(options),
-                        [handler = std::move(handler)](StoreResult<ScannedPage> scanned) {
-                          if (scanned.has_error()) return handler(scanned.error());
-                          handler(std::move(scanned->page));
-                        });
+    core_->leases->scan(prefix, from, deadline(options), std::move(handler));
   }
 
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
@@ -162,7 +164,7 @@ class RegisterStore final : public LeaseStore {
     core_->leases->load({key, "reading the tokens of", deadline(options)},
                         [core = core_, key, handler = std::move(handler)](const StoreResult<LoadedLease>& loaded) {
                           if (loaded.has_error()) return handler(loaded.error());
-                          handler(core->leases->tokensOf(key, **loaded));
+                          handler(core->extras->tokensOf(key, **loaded));
                         });
   }
 
@@ -173,7 +175,7 @@ class RegisterStore final : public LeaseStore {
     change(
         {key, "setting the tokens of", deadline(options)},
         [core = core_, key, expected = std::move(expected), token, version = uuid4(random)](const StoredLease& stored) {
-          return decideTokens(core->leases->tokensOf(key, stored), expected, token, version);
+          return decideTokens(core->extras->tokensOf(key, stored), expected, token, version);
         },
         std::move(handler));
   }
@@ -184,7 +186,7 @@ class RegisterStore final : public LeaseStore {
     if (!watching) return nullptr;
     return {watching.get(), [core = core_, key, watching](void*) mutable {
               watching.reset();
-              core->leases->forgetShown(key);
+              core->extras->forgetShown(key);
               const auto known = core->known.find(key);
               if (known && !known->own) core->known.forget(key);
             }};
@@ -196,7 +198,7 @@ class RegisterStore final : public LeaseStore {
 
  private:
   void change(RegisterCall call, Decide decide, WriteHandler handler) const {
-    core_->leases->forgetShown(call.key);  // whoever writes looks at the server
+    core_->extras->forgetShown(call.key);  // whoever writes looks at the server
     perform(
         std::make_shared<RegisterWrite>(RegisterWrite{core_, std::move(call), std::move(decide), std::move(handler)}));
   }
@@ -221,8 +223,23 @@ class RegisterStore final : public LeaseStore {
 
 }  // namespace
 
+StoreResult<StoredTokens> RegisterExtras::tokensOf(const LeaseKey& /*key*/, const StoredLease& lease) const {
+  if (lease.record.has_error()) return lease.record.error();
+  if (lease.counter.has_error()) return lease.counter.error();
+  return stored::tokensOf(lease);
+}
+
 std::shared_ptr<LeaseStore> makeRegisterStore(RegisterParts parts) {
   return std::make_shared<RegisterStore>(std::move(parts));
 }
 
 }  // namespace tenure::stored
+
+namespace tenure {
+
+std::shared_ptr<LeaseStore> makeLeaseStore(std::shared_ptr<stored::Register> leases,
+                                           std::shared_ptr<Scheduler> scheduler) {
+  return stored::makeRegisterStore({std::move(leases), scheduler ? std::move(scheduler) : sharedScheduler()});
+}
+
+}  // namespace tenure

@@ -95,7 +95,7 @@ bool isSameTerm(const StoredLease& a, const StoredLease& b) {
 
 bool isWorthKeeping(const RegisterCore& core, const StoredLease& lease) {
   constexpr std::size_t most = std::size_t{16} << 10U;  // so that all that are kept are bounded
-  return core.leases->keepsReads() && lease.record.has_value() &&
+  return core.extras->keepsReads() && lease.record.has_value() &&
          (!*lease.record || (*lease.record)->record.data.size() <= most);
 }
 

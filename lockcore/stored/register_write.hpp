@@ -9,7 +9,7 @@
 
 #include "decisions.hpp"
 #include "held_states.hpp"
-#include "register.hpp"
+#include "register_store.hpp"
 
 namespace tenure::stored {
 
@@ -22,10 +22,11 @@ struct KnownLease {
 
 /// Shared by a store and its calls under way.
 struct RegisterCore {
-  RegisterCore(std::shared_ptr<Register> pairs, std::shared_ptr<Scheduler> tasks)
-      : leases{std::move(pairs)}, scheduler{std::move(tasks)} {}
+  RegisterCore(std::shared_ptr<Register> pairs, std::shared_ptr<RegisterExtras> more, std::shared_ptr<Scheduler> tasks)
+      : leases{std::move(pairs)}, extras{std::move(more)}, scheduler{std::move(tasks)} {}
 
   const std::shared_ptr<Register> leases;
+  const std::shared_ptr<RegisterExtras> extras;
   const std::shared_ptr<Scheduler> scheduler;
   HeldStates<KnownLease> known{};
 

@@ -3,10 +3,10 @@
 #include <array>
 
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "lock_token_parts.hpp"
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/port/stored_key.hpp"
 
 namespace tenure {

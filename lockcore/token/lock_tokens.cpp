@@ -6,13 +6,13 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "lock_token_parts.hpp"
 #include "lockcore/port/forwarding_store.hpp"
 #include "lockcore/port/option_ranges.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/store_answer.hpp"
@@ -151,7 +151,7 @@ LockResult<ReleaseResult> LockTokens::release(const LockToken& token, millisecon
 LockResult<TokenView> LockTokens::check(const LockToken& token) {
   if (auto forked = inChild(*store_)) return *std::move(forked);
   const ReadOutcome found = readAnswer(*store_, token.key(), tokenCallTimeout);
-  if (!found) return storeTrouble(found.error());
+  if (!found) return storeFailure(found.error());
   TokenView view;
   view.remaining = token.remaining();
   if (*found && !(*found)->released && !(*found)->vanished) view.holder = holderIn(**found);
@@ -180,7 +180,7 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
   if (options.budget <= milliseconds{0}) return unsentError(key, "renewal");
   const Instant began = readClock();
   const ReadOutcome found = readAnswer(*store_, key, std::min<milliseconds>(options.budget, tokenCallTimeout));
-  if (!found) return storeTrouble(found.error());
+  if (!found) return storeFailure(found.error());
   const std::string name = "lock " + toString(key);
   if (!*found || (*found)->released || (*found)->vanished) {
     return LockError{LockErrc::notHeld, "nobody holds " + name + "; acquire it again"};

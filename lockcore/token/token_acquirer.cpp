@@ -88,10 +88,10 @@ LockResult<TokenAcquirer::Won> TokenAcquirer::run() {
   hints_.reset();
   deathWatch_.reset();
   if (won_) return *won_;
-  const std::optional<StoreError> trouble = trouble_;
+  const std::optional<StoreError> before = lastError_;
   const nanoseconds left = callsLeft(readClock());
   if (!machine_.acquisitionOpen() || left > nanoseconds{0}) takeBack(std::min<nanoseconds>(takeBackTime, left));
-  if (failure_ || !rival_) trouble_ = trouble;  // else the take-back has seen a rival that came since
+  if (failure_ || !rival_) lastError_ = before;  // else the take-back has seen a rival that came since
   const LockError why = whyNot();
   if (!stopped_) takeBackLater();
   return why;
@@ -144,7 +144,7 @@ void TokenAcquirer::look(const action::SendRead& request) {
   // A table that existed and has vanished is a loss; no caller that waits may create it again.
   if (unusable && !looked_) outcome = readOnceMade(request);
   if (outcome) {
-    trouble_.reset();
+    lastError_.reset();
     note(*outcome);
   } else {
     noteFailure(outcome.error());
@@ -166,25 +166,25 @@ void TokenAcquirer::send(const action::SendWrite& request) {
   const bool acquires = request.request.purpose == WriteRequest::Purpose::acquire;
   if (acquires) acquiredAtMillis_ = request.request.record.acquiredAtMillis;
   const WriteOutcome outcome = writeAnswer(*store_, request.request, limited(request.timeout));
-  trouble_.reset();
+  lastError_.reset();
   if (std::holds_alternative<Applied>(outcome)) {
     ownVersion_ = request.request.record.version;
   } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
     if (conflict->current) note(*conflict->current);
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
-    trouble_ = rejected->error;
+    lastError_ = rejected->error;
   } else {
-    trouble_ = std::get<Unknown>(outcome).error;
+    lastError_ = std::get<Unknown>(outcome).error;
   }
-  if (acquires) failure_ = trouble_;
+  if (acquires) failure_ = lastError_;
   events_.emplace_back(event::WriteReply{request.attempt, outcome});
 }
 
 /// A look that was cut short by the end of the wait says nothing about the store: what earlier calls showed stays.
 void TokenAcquirer::noteFailure(const StoreError& error) {
   const bool cutShort = looked_ && !isLastingClass(error.errorClass) && callsLeft(readClock()) <= nanoseconds{0};
-  if (cutShort && (trouble_ || !rival_)) return;
-  trouble_ = error;
+  if (cutShort && (lastError_ || !rival_)) return;
+  lastError_ = error;
   failedLooks_ += cutShort ? 0 : 1;
 }
 
@@ -226,11 +226,11 @@ void TokenAcquirer::pause(nanoseconds bound) {
 /// With a wait of zero one answer decides. Otherwise errors that may pass are waited out, and other errors end the
 /// wait.
 bool TokenAcquirer::isOver(const Instant& now) const {
-  if (trouble_ && isLastingClass(trouble_->errorClass)) return true;
+  if (lastError_ && isLastingClass(lastError_->errorClass)) return true;
   if (!waitFor_) return false;
   const nanoseconds waited = elapsedForHolder(began_, now);
   if (waitFor_->count() > 0) return waited >= *waitFor_;
-  if (trouble_ || waited >= firstAnswerTimeout) return true;
+  if (lastError_ || waited >= firstAnswerTimeout) return true;
   return rival_ && (!deathWatch_ || elapsedForHolder(rivalSince_, now) >= deathProofTime);
 }
 
@@ -265,29 +265,29 @@ LockError TokenAcquirer::whyNot() const {
             name + " was not granted, and it is not known whether a write of owner " +
                 shown(options_.holder, mostOfHolder) +
                 " arrived; if one did, the lock is released while this process lives, or ends with its lease" +
-                (trouble_ ? ": " + trouble_->message : ""),
-            std::nullopt, trouble_};
+                (lastError_ ? ": " + lastError_->message : ""),
+            std::nullopt, lastError_};
   }
   // One look that failed hides neither a failed acquisition nor the rival. A store that is silent for longer does, and
   // so does what has to be mended.
-  const bool hides = trouble_ && (failedLooks_ > 1 || isLastingClass(trouble_->errorClass));
-  if (failure_ && !hides) return storeTrouble(*failure_);
+  const bool hides = lastError_ && (failedLooks_ > 1 || isLastingClass(lastError_->errorClass));
+  if (failure_ && !hides) return storeFailure(*failure_);
   if (rival_ && !hides) return heldByRival(name);
-  if (trouble_) return storeTrouble(*trouble_);
+  if (lastError_) return storeFailure(*lastError_);
   return {LockErrc::timeout, name + " was not granted in time; nobody was seen holding it at the end"};
 }
 
 LockError TokenAcquirer::heldByRival(const std::string& name) const {
-  const std::string since = trouble_ ? "; the last look at it failed: " + trouble_->message : "";
+  const std::string since = lastError_ ? "; the last look at it failed: " + lastError_->message : "";
   if (rival_->vanished) {
     return {LockErrc::held,
             name + " has no record any more, but its holder may still act (fencing token " + toString(rival_->token) +
                 "): the lock is free after the lease of that term, " + std::to_string(rival_->leaseDuration.count()) +
                 " ms" + since,
-            std::nullopt, trouble_};
+            std::nullopt, lastError_};
   }
   const HolderInfo holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
-  return {LockErrc::held, name + " " + holderText(holder) + since, holder, trouble_};
+  return {LockErrc::held, name + " " + holderText(holder) + since, holder, lastError_};
 }
 
 }  // namespace tenure

@@ -82,12 +82,12 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   std::deque<LeaseEvent> events_;
   RecordVersion ownVersion_;  ///< the version that the present answer shows in the record
   std::int64_t acquiredAtMillis_{0};
-  bool looked_{false};                 ///< the record was seen at least once
-  std::optional<LeaseRecord> rival_;   ///< as last seen; empty: nobody else holds the lock
-  Instant rivalSince_{};               ///< when this version of the rival's record was first seen
-  std::optional<StoreError> trouble_;  ///< of the last call; empty: that call succeeded
-  std::optional<StoreError> failure_;  ///< of the last acquisition, while no rival has written since
-  int failedLooks_{0};                 ///< in a row
+  bool looked_{false};                   ///< the record was seen at least once
+  std::optional<LeaseRecord> rival_;     ///< as last seen; empty: nobody else holds the lock
+  Instant rivalSince_{};                 ///< when this version of the rival's record was first seen
+  std::optional<StoreError> lastError_;  ///< of the last call; empty: that call succeeded
+  std::optional<StoreError> failure_;    ///< of the last acquisition, while no rival has written since
+  int failedLooks_{0};                   ///< in a row
   std::optional<Won> won_;
   std::optional<ReleaseResult> stopped_;
 };

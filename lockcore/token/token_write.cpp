@@ -30,7 +30,7 @@ std::string holderText(const HolderInfo& holder) {
          withToken(holder.token);
 }
 
-LockError storeTrouble(const StoreError& error) {
+LockError storeFailure(const StoreError& error) {
   return {lockErrcOf(error.errorClass), error.message, std::nullopt, error};
 }
 
@@ -101,14 +101,14 @@ TokenWrite::Next TokenWrite::answered(const WriteOutcome& outcome) {
   }
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     attempts_.pop_back();
-    return trouble(rejected->error, attempts_.empty() ? Next::write : Next::read);
+    return failed(rejected->error, attempts_.empty() ? Next::write : Next::read);
   }
-  lastTrouble_ = std::get<Unknown>(outcome).error;
+  lastError_ = std::get<Unknown>(outcome).error;
   return Next::read;
 }
 
 TokenWrite::Next TokenWrite::readBack(const ReadOutcome& outcome) {
-  if (!outcome) return trouble(outcome.error(), Next::read);
+  if (!outcome) return failed(outcome.error(), Next::read);
   return judge(*outcome);
 }
 
@@ -141,10 +141,10 @@ TokenWrite::Next TokenWrite::gone(const std::optional<LeaseRecord>& record, Toke
   return fail(powerless(token_, standing, record));
 }
 
-TokenWrite::Next TokenWrite::trouble(const StoreError& error, Next otherwise) {
-  lastTrouble_ = error;
+TokenWrite::Next TokenWrite::failed(const StoreError& error, Next otherwise) {
+  lastError_ = error;
   if (!isLasting(error)) return otherwise;
-  return fail(attempts_.empty() ? storeTrouble(error) : giveUp());
+  return fail(attempts_.empty() ? storeFailure(error) : giveUp());
 }
 
 TokenWrite::Next TokenWrite::fail(LockError error) {
@@ -154,8 +154,8 @@ TokenWrite::Next TokenWrite::fail(LockError error) {
 
 LockError TokenWrite::giveUp() const {
   const std::string what = kind_ == Kind::renew ? "renewal" : "release";
-  if (attempts_.empty()) return lastTrouble_ ? storeTrouble(*lastTrouble_) : unsentError(token_.key, what);
-  const StoreError last = lastTrouble_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
+  if (attempts_.empty()) return lastError_ ? storeFailure(*lastError_) : unsentError(token_.key, what);
+  const StoreError last = lastError_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
   return {LockErrc::unknown,
           "it is not known whether the " + what + " of " + lockName(token_) + " arrived: " + last.message +
               "; the lock ends with its lease, or " +

@@ -52,7 +52,7 @@ class TokenWrite {
 
   [[nodiscard]] Next judge(const std::optional<LeaseRecord>& record);
   [[nodiscard]] Next land(const Attempt& attempt);
-  [[nodiscard]] Next trouble(const StoreError& error, Next otherwise);
+  [[nodiscard]] Next failed(const StoreError& error, Next otherwise);
   [[nodiscard]] Next fail(LockError error);
   [[nodiscard]] Next gone(const std::optional<LeaseRecord>& record, TokenStanding standing);
 
@@ -61,7 +61,7 @@ class TokenWrite {
   const std::chrono::milliseconds lease_;
   RandomSource& random_;
   std::vector<Attempt> attempts_{};  ///< unanswered ones, and at the back the one under way
-  std::optional<StoreError> lastTrouble_{};
+  std::optional<StoreError> lastError_{};
   ReleaseResult release_{ReleaseResult::released};
   LockError error_{LockErrc::unknown, {}};
 };
@@ -69,7 +69,7 @@ class TokenWrite {
 [[nodiscard]] HolderInfo holderIn(const LeaseRecord& record, std::chrono::nanoseconds unchangedFor = {});
 /// "is held by alice (alice#3f...) with fencing token 7"
 [[nodiscard]] std::string holderText(const HolderInfo& holder);
-[[nodiscard]] LockError storeTrouble(const StoreError& error);
+[[nodiscard]] LockError storeFailure(const StoreError& error);
 [[nodiscard]] LockError lostError(RevokeReason reason, std::string message, std::optional<HolderInfo> holder = {});
 [[nodiscard]] LockError expiredError(const LeaseKey& key);
 /// For a budget that does not last until the renewal or release (`what`) is sent.

@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/fence.hpp>
-#include <tenure/lockcore/store_checks.hpp>
+
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/election/leadership.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure {
 namespace {

@@ -10,8 +10,8 @@
 #include <tenure/adapters/dynamodb_fence.hpp>
 #include <tenure/adapters/pod_label.hpp>
 #include <tenure/adapters/s3_fence.hpp>
-#include <tenure/ops/client.hpp>
 
+#include "election/ops/src/client.hpp"
 #include "net/test_server.hpp"
 #include "support/lateness_probe.hpp"
 

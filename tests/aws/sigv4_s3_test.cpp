@@ -4,7 +4,7 @@
 
 #include "lockcore/aws/object_requests.hpp"
 #include "lockcore/aws/sigv4.hpp"
-#include "lockcore/aws/times.hpp"
+#include "lockcore/aws/text.hpp"
 
 namespace tenure::aws {
 namespace {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lockcore/aws/json_signer.hpp"
-#include "lockcore/aws/times.hpp"
+#include "lockcore/aws/text.hpp"
 
 namespace tenure::aws {
 namespace {

@@ -3,7 +3,6 @@
 #include "aws_world.hpp"
 #include "lockcore/aws/sigv4.hpp"
 #include "lockcore/aws/text.hpp"
-#include "lockcore/aws/times.hpp"
 
 namespace tenure::aws::test {
 namespace {

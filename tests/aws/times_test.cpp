@@ -1,4 +1,3 @@
-#include "lockcore/aws/times.hpp"
 
 #include <limits>
 

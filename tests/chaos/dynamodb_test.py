@@ -1,4 +1,4 @@
-"""T3, T6, T7, T8, T9, T11 and T13 on DynamoDB Local: what happens between the candidates and their table."""
+"""T3, T6, T7, T8, T9, T11 and T13 on DynamoDB: what happens between the candidates and their table."""
 
 import pathlib
 import sys
@@ -133,7 +133,7 @@ class Table(ChaosTest):
         fleet.store.delete_table()
         fleet.block("there was no table", True)
         fleet.wait(lambda: leader.told("revoked"), "the end of the term")
-        fleet.wait(lambda: all(any("non-existent table" in e["message"] for e in p.told("store_error"))
+        fleet.wait(lambda: all(any("ResourceNotFoundException" in e["message"] for e in p.told("store_error"))
                                for p in fleet.processes()), "that all say why nobody leads")
         self.assertEqual(fleet.token, token)
         fleet.store.create_table()

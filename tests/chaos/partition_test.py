@@ -1,4 +1,4 @@
-"""T10 on DynamoDB Local: candidates in their own network namespaces; each direction is cut alone, and both together."""
+"""T10 on DynamoDB: candidates in their own network namespaces; each direction is cut alone, and both together."""
 
 import os
 import pathlib

@@ -1,8 +1,8 @@
 // A program that gives credentials, started by a command of the program.
 #include <gtest/gtest.h>
 
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::test {
 namespace {

@@ -1,7 +1,7 @@
 // Which requests the fence proxy may send a second time, and which answers have no body.
 #include <gtest/gtest.h>
 
-#include "cli/fence_proxy/forwarding.hpp"
+#include "cli/fence/proxy/forwarding.hpp"
 
 namespace tenure::cli::fence_proxy {
 namespace {

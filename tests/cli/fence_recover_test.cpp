@@ -11,8 +11,8 @@
 #include <tenure/adapters/sqlite_fence.hpp>
 
 #include "adapters/test_database.hpp"
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::test {
 namespace {

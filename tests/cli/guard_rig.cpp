@@ -12,10 +12,10 @@
 #include <sys/types.h>
 #include <thread>
 
-#include "cli/guard.hpp"
-#include "cli/guard_protocol.hpp"
-#include "cli/job_run.hpp"
-#include "cli/wakeups.hpp"
+#include "cli/process/wakeups.hpp"
+#include "cli/run/guard.hpp"
+#include "cli/run/guard_protocol.hpp"
+#include "cli/run/job_run.hpp"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/job_processes.hpp"
 #include "cli/played_supervisor.hpp"
+#include "cli/process/job_processes.hpp"
 #include "cli/signal_record.hpp"
 #include "cli/temporary_directory.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/children.hpp"
+#include "cli/process/children.hpp"
 #include "cli/subprocess.hpp"
 #include "cli/temporary_directory.hpp"
 #include "support/lateness_probe.hpp"

@@ -1,4 +1,4 @@
-#include "cli/job_deadline.hpp"
+#include "cli/run/job_deadline.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The supervisor's part of a job's life: the barrier before its exec, and the signals of its end.
-#include "cli/job_run.hpp"
+#include "cli/run/job_run.hpp"
 
 #include <algorithm>
 #include <csignal>

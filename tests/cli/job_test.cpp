@@ -1,4 +1,4 @@
-#include "cli/job.hpp"
+#include "cli/run/job.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -11,11 +11,11 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/environment.hpp"
-#include "cli/exec_image.hpp"
-#include "cli/job_processes.hpp"
+#include "cli/process/exec_image.hpp"
+#include "cli/process/job_processes.hpp"
 #include "cli/subprocess.hpp"
 #include "cli/temporary_directory.hpp"
+#include "cli/text/environment.hpp"
 
 namespace tenure::cli {
 namespace {

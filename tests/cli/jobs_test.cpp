@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
-#include "cli/period_text.hpp"
+#include "cli/text/exit_codes.hpp"
+#include "cli/text/period_text.hpp"
 
 namespace tenure::test {
 namespace {

@@ -1,9 +1,9 @@
 // What `tenure jobs` shows of the ledgers.
-#include "cli/jobs_view.hpp"
+#include "cli/jobs/jobs_view.hpp"
 
 #include <gtest/gtest.h>
 
-#include "cli/period_text.hpp"
+#include "cli/text/period_text.hpp"
 
 namespace tenure::cli {
 namespace {

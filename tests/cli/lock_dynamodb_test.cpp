@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 #include "lockcore/aws/json_client.hpp"
 #include "stores/dynamodb/many_rows.hpp"
 #include "stores/dynamodb/socket_client.hpp"

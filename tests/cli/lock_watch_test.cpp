@@ -1,5 +1,5 @@
 // Which conclusions are possible from watching records, without a store or a clock.
-#include "cli/lock_watch.hpp"
+#include "cli/lock/lock_watch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // How an operator's command gets the lease of a group: what it does not take.
-#include "cli/operator_lease.hpp"
+#include "cli/operate/operator_lease.hpp"
 
 #include <gtest/gtest.h>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "cli/exit_codes.hpp"
-#include "cli/store_calls.hpp"
+#include "cli/group/store_calls.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -6,18 +6,18 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 
-#include "cli/exec_image.hpp"
-#include "cli/exit_codes.hpp"
-#include "cli/first_contact.hpp"
-#include "cli/job_deadline.hpp"
-#include "cli/lease_view.hpp"
-#include "cli/lock_view.hpp"
-#include "cli/output.hpp"
-#include "cli/startup_log.hpp"
-#include "cli/supervisor_waits.hpp"
-#include "cli/wakeups.hpp"
+#include "cli/lock/lock_view.hpp"
+#include "cli/process/exec_image.hpp"
+#include "cli/process/wakeups.hpp"
+#include "cli/run/first_contact.hpp"
+#include "cli/run/job_deadline.hpp"
+#include "cli/run/startup_log.hpp"
+#include "cli/run/supervisor_waits.hpp"
+#include "cli/text/exit_codes.hpp"
+#include "cli/text/lease_view.hpp"
+#include "cli/text/output.hpp"
 #include "lockcore/runtime/output_writer.hpp"
 
 namespace tenure::cli {

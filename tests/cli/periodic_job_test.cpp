@@ -1,6 +1,6 @@
 // The steps of a periodic job under a term: when the job's process may be started, and what a refused or unanswered
 // write means. Clock, store and elector are the stage's.
-#include "cli/periodic_job.hpp"
+#include "cli/run/periodic_job.hpp"
 
 #include <stdexcept>
 

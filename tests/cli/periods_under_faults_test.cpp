@@ -15,8 +15,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/guard.hpp"
-#include "cli/guard_protocol.hpp"
-#include "cli/process.hpp"
+#include "cli/process/process.hpp"
+#include "cli/run/guard.hpp"
+#include "cli/run/guard_protocol.hpp"
 
 namespace tenure::test {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <sys/types.h>
 
-#include "cli/guard_channel.hpp"
-#include "cli/job.hpp"
+#include "cli/run/guard_channel.hpp"
+#include "cli/run/job.hpp"
 #include "cli/subprocess.hpp"
 
 namespace tenure::test {

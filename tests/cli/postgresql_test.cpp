@@ -9,8 +9,8 @@
 
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 
 #include <libpq-fe.h>
 

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::test {
 namespace {

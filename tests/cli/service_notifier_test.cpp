@@ -1,5 +1,5 @@
 // What a service manager is told, over real datagram sockets, and what happens if it does not take it.
-#include "cli/service_notifier.hpp"
+#include "cli/run/service_notifier.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "cli/notify_receiver.hpp"
 #include "cli/temporary_directory.hpp"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <poll.h>
 
-#include "cli/guard_protocol.hpp"
+#include "cli/run/guard_protocol.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;

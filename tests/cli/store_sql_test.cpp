@@ -5,8 +5,8 @@
 
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::test {
 namespace {

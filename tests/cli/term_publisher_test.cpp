@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/job_deadline.hpp"
+#include "cli/run/job_deadline.hpp"
 #include "election/src/term_handle.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 
 #include "aws/fake_table.hpp"
 #include "aws/http_endpoint.hpp"
-#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/text/exit_codes.hpp"
 
 namespace tenure::test {
 namespace {

@@ -1,5 +1,5 @@
 // What `tenure watch` shows.
-#include "cli/watch_text.hpp"
+#include "cli/operate/watch_text.hpp"
 
 #include <limits>
 #include <sstream>

@@ -11,7 +11,7 @@
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 
 #include "lockcore/port/json_text.hpp"
 #include "support/temp_dir.hpp"

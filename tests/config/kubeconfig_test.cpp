@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 
 #include "support/temp_dir.hpp"
 

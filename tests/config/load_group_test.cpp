@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/config/load_group.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "config/test_files.hpp"
 #include "support/temp_dir.hpp"

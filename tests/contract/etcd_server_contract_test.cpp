@@ -2,9 +2,11 @@
 // operator has a gateway of its own that knows the keys, but not the store's code.
 #include <cstdlib>
 #include <future>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -40,11 +42,23 @@ class EtcdServerFixture final : public StoreFixture {
   bool countsByOne() const override { return false; }
 
  private:
+  static std::string setting(const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return value == nullptr ? "" : value;
+  }
   static EtcdStoreOptions freshOptions() {
     static int made = 0;
-    const char* url = std::getenv("TENURE_TEST_ETCD");  // NOLINT(concurrency-mt-unsafe)
-    if (url == nullptr) throw std::runtime_error{"TENURE_TEST_ETCD is not set; run this by scripts/etcd_local"};
-    return {.endpoints = {url}, .prefix = "/contract/" + std::to_string(getpid()) + "/" + std::to_string(++made)};
+    std::vector<std::string> urls;
+    std::istringstream listed{setting("TENURE_TEST_ETCD")};
+    for (std::string url; std::getline(listed, url, ',');) urls.push_back(url);
+    if (urls.empty()) throw std::runtime_error{"TENURE_TEST_ETCD is not set; run this by scripts/etcd_local"};
+    return {.endpoints = urls,
+            .prefix = "/tenure/contract/" + std::to_string(getpid()) + "/" + std::to_string(++made),
+            .user = setting("TENURE_TEST_ETCD_USER"),
+            .passwordFile = setting("TENURE_TEST_ETCD_PASSWORD_FILE"),
+            .caFile = setting("TENURE_TEST_ETCD_CA"),
+            .certificate = setting("TENURE_TEST_ETCD_CERTIFICATE"),
+            .key = setting("TENURE_TEST_ETCD_KEY")};
   }
 
   [[nodiscard]] etcd_store::TxnReply ask(const etcd_store::Txn& txn) const {

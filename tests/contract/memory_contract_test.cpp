@@ -1,5 +1,5 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
-#include <tenure/ops/store_meter.hpp>
+#include <tenure/ops/metrics.hpp>
 
 #include "contract/store_contract.hpp"
 

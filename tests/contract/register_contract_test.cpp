@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "contract/store_contract.hpp"
-#include "lockcore/stored/register_store.hpp"
 
 namespace tenure::contract {
 namespace {
@@ -46,14 +46,11 @@ class TestRegister final : public stored::Register {
   }
   void scan(const std::string& prefix, const std::string&, const CallDeadline&, stored::ScanHandler handler) override {
     const std::lock_guard lock{mutex_};
-    stored::ScannedPage found;
+    ListPage found;
     for (const auto& [key, lease] : leases_) {
-      if (key.name.starts_with(prefix) && *lease->record) found.page.leases.push_back({key, (*lease->record)->record});
+      if (key.name.starts_with(prefix) && *lease->record) found.leases.push_back({key, (*lease->record)->record});
     }
-    post(std::move(handler), StoreResult<stored::ScannedPage>{std::move(found)});
-  }
-  [[nodiscard]] StoreResult<StoredTokens> tokensOf(const LeaseKey&, const StoredLease& lease) const override {
-    return stored::tokensOf(lease);
+    post(std::move(handler), StoreResult<ListPage>{std::move(found)});
   }
 
  private:
@@ -80,7 +77,7 @@ class TestRegister final : public stored::Register {
 class RegisterFixture final : public StoreFixture {
  public:
   /// A store of its own for each handle, as each process has one.
-  std::shared_ptr<LeaseStore> open() override { return stored::makeRegisterStore({leases_, sharedScheduler()}); }
+  std::shared_ptr<LeaseStore> open() override { return makeLeaseStore(leases_); }
 
  private:
   static std::string_view wrong() {

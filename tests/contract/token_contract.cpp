@@ -3,9 +3,8 @@
 #include <mutex>
 #include <thread>
 
-#include <tenure/lockcore/store_checks.hpp>
-
 #include "contract/store_contract.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure::contract {
 

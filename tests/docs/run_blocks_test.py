@@ -19,6 +19,7 @@ import doc_blocks
 from tenure_program import TableTest, the_endpoint
 
 TABLE = re.compile(r"\b(locks-tenure|lockTable)\b")
+REGION = re.compile(r"\b[a-z]{2}-[a-z]+-\d\b")
 KEY = re.compile(r"\b(nightly|Moe)\b")
 PATIENCE = 60
 # The examples' names for the work: programs of these names, and a function for Python.
@@ -66,7 +67,7 @@ class RunBlocks(TableTest):
         return self.run_it(sys.executable, "-c", IN_PYTHON + code)
 
     def store(self):
-        return ("--store", "dynamodb", "--table", self.table, "--region", "eu-west-1")
+        return ("--store", "dynamodb", "--table", self.table, "--region", self.region)
 
     def take(self, key):
         done = self.run_it("tenure", "lock", "acquire", key, "--wait", "0s", "--lease", "1h", *self.store())
@@ -80,6 +81,7 @@ class RunBlocks(TableTest):
         blocks = marked(*languages)
         self.assertTrue(blocks)
         for block in blocks:
+            self.region = REGION.search(block.text()).group(0)
             self.call("DeleteTable", check=False)
             yield block, KEY.search(block.text()).group(0)
 

@@ -15,7 +15,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "tests/ops")]
+sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "tests/ops"), str(ROOT / "scripts")]
+import doc_blocks
 import links
 import lists
 from browser import CHROMIUM, DRIVER, Browser
@@ -61,6 +62,15 @@ class Runbook(unittest.TestCase):
         alerts = re.findall(r"- alert: (\w+)", (ROOT / "config/prometheus/tenure.rules.yml").read_text(encoding="utf-8"))
         headings = re.findall(r"^### (Tenure\w+)$", (ROOT / "docs/runbook.md").read_text(encoding="utf-8"), re.MULTILINE)
         self.assertEqual(alerts, headings)
+
+    def test_each_alert_links_to_its_section(self):
+        rules = (ROOT / "config/prometheus/tenure.rules.yml").read_text(encoding="utf-8")
+        linked = dict(re.findall(r"- alert: (\w+)$(?:(?!- alert:).)*?runbook_url: \"([^\"]+)\"", rules, re.MULTILINE | re.DOTALL))
+        self.assertEqual(sorted(re.findall(r"- alert: (\w+)", rules)), sorted(linked))
+        for alert, target in linked.items():
+            page, anchor = target.split("#")
+            self.assertEqual(alert.lower(), anchor)
+            self.assertIn(anchor, doc_blocks.anchors_of(ROOT / page))
 
 
 class Lists(unittest.TestCase):

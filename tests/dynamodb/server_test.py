@@ -47,7 +47,7 @@ class Shared(unittest.TestCase):
             "TableName": table, "Key": {"key": {"S": "k"}}, "UpdateExpression": "SET n = :two",
             "ConditionExpression": "n = :two", "ExpressionAttributeValues": {":two": {"N": "2"}},
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
-        self.assertEqual((status, reply["__type"].split("#")[1]), (400, "ConditionalCheckFailedException"))
+        self.assertEqual((status, reply["__type"].split("#")[-1]), (400, "ConditionalCheckFailedException"))
         self.assertEqual(reply["Item"], {"key": {"S": "k"}, "n": {"N": "1"}})
         dynamodb_server.call(endpoint, "DeleteTable", {"TableName": table})
 
@@ -88,22 +88,73 @@ class OwnServer(unittest.TestCase):
         seen = json.loads(done.stdout)
         self.assertEqual((seen[dynamodb_server.ENDPOINT], seen["AWS_PROFILE"]), ("http://127.0.0.1:1", "mine"))
 
-    def test_says_what_to_do_if_nothing_can_be_fetched(self):
-        def fetch(**environment):
-            with tempfile.TemporaryDirectory() as cache:
-                done = subprocess.run([sys.executable, SCRIPT, "--fetch"], env={**clean(), "TENURE_CACHE": cache, **environment},
-                                      capture_output=True, text=True, timeout=PATIENCE)
-                self.assertEqual((done.returncode, os.listdir(cache)), (1, ["dynamodb-local.lock"]))
-                return done.stderr
+    def script(self, *options, **environment):
+        return subprocess.run([sys.executable, SCRIPT, *options], env={**clean(), **environment}, capture_output=True, text=True,
+                              timeout=PATIENCE * 2)
 
-        self.assertRegex(fetch(PATH="/nonexistent"), "^dynamodb_local: .* needs mvn and java.*scripts/setup")
-        with tempfile.TemporaryDirectory() as tools:
-            maven = pathlib.Path(tools) / "mvn"
-            maven.write_text("#!/bin/sh\necho '[ERROR] Could not transfer artifact: repo.maven.apache.org'\nexit 1\n")
-            maven.chmod(0o755)
-            told = fetch(PATH=f"{tools}:{os.environ['PATH']}")
-        self.assertRegex(told, r"^dynamodb_local: Fetching DynamoDB Local failed:\n\[ERROR\] Could not transfer")
-        self.assertIn("If Maven Central (https://repo.maven.apache.org) cannot be reached", told)
+    def test_says_what_to_do_if_nothing_can_be_fetched(self):
+        with tempfile.TemporaryDirectory() as cache:
+            done = self.script("--fetch", TENURE_CACHE=cache, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+            self.assertEqual((done.returncode, os.listdir(cache)), (1, ["dynamodb-server.lock"]), done.stderr)
+        self.assertRegex(done.stderr, r"^dynamodb_local: Fetching what tests/dynamodb/requirements.txt names failed:\n")
+        self.assertIn("If https://pypi.org cannot be reached from here", done.stderr)
+        self.assertIn(f"set {dynamodb_server.ENDPOINT} to", done.stderr)
+
+    def test_dynoxide_is_not_built_without_cargo_nor_from_another_crate(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            fetched = folder / "registry" / "cache" / "index" / "dynoxide-rs-3.2.0.crate"
+            fetched.parent.mkdir(parents=True)
+            fetched.write_bytes(b"another one")
+            cargo = folder / "cargo"
+            cargo.write_text("#!/bin/sh\n[ $1 = --version ] && echo cargo $OF_CARGO\n[ $1 != install ]\n", encoding="utf-8")
+            cargo.chmod(0o755)
+
+            def build(path, version):
+                return self.script("--build", TENURE_CACHE=f"{name}/cache", CARGO_HOME=name, OF_CARGO=version, PATH=path)
+
+            for path, version in (("/nonexistent", ""), (f"{name}:{os.environ['PATH']}", "1.87.0 (99624be96 2025-05-06)")):
+                done = build(path, version)
+                self.assertEqual(done.returncode, 77, done.stderr)
+                self.assertIn("cargo 1.88 or later is not there", done.stderr)
+            done = build(f"{name}:{os.environ['PATH']}", "1.88.0")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, r"dynoxide-rs-3.2.0.crate has SHA-256 [0-9a-f]{64}, not a2d1ffc8")
+            self.assertFalse((folder / "cache" / "dynoxide").exists())
+
+    def test_says_that_it_is_ministack_where_dynoxide_was_never_built(self):
+        dynamodb_server.prepare()
+        with tempfile.TemporaryDirectory() as cache:
+            (pathlib.Path(cache) / "dynamodb-server").symlink_to(dynamodb_server.MINISTACK)
+            done = self.script("--durable", "--", *SHOW, TENURE_CACHE=cache)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "dynoxide is not there; scripts/dynamodb_local --build .* This is ministack, in memory")
+        self.assertIn(dynamodb_server.ENDPOINT, json.loads(done.stdout))
+
+
+class Https(unittest.TestCase):
+    """A server like AWS's own: behind TLS."""
+
+    def test_the_contract_suite_runs_against_a_server_with_tls(self):
+        with tempfile.TemporaryDirectory() as name:
+            certificate, key = f"{name}/certificate.pem", f"{name}/key.pem"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                            "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
+                            "-out", certificate], check=True, capture_output=True)
+            port = dynamodb_server.free_port()
+            server = subprocess.Popen([*dynamodb_server.prepare(), "--port", str(port), "--certificate", certificate, "--key", key],
+                                      preexec_fn=dynamodb_server.die_with_parent)
+            try:
+                wait_until(lambda: dynamodb_server.listens(server.pid, port), "the server's start")
+                done = subprocess.run([os.environ["TENURE_CONTRACT_TEST"], "--gtest_brief=1", "--gtest_filter=*StoreRemoveContract.removes*:"
+                                       "*StoreRemoveContract.tokens*"], capture_output=True, text=True,
+                                      env={**os.environ, dynamodb_server.ENDPOINT: f"https://127.0.0.1:{port}",
+                                           "AWS_CA_BUNDLE": certificate}, timeout=PATIENCE, check=False)
+            finally:
+                server.kill()
+                server.wait()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"2 tests.* ran")
 
 
 class SharedByCtest(unittest.TestCase):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a sharded group costs on DynamoDB, counted: for the tables of docs/sharding.md.
 
-    TENURE_SHARD_PROCESS=build/dev/tests/shard_process scripts/dynamodb_local -- python3 -B tests/dynamodb/shard_costs.py
+    TENURE_SHARD_PROCESS=build/dev/tests/shard_process scripts/dynamodb_local --dynoxide -- python3 -B tests/dynamodb/shard_costs.py
 
 It starts 8 processes for 64 shards on a table with a sort key, and on one without, lets them come to rest, and counts their
 requests at the fault proxy for a minute. The units of a listing are what the server says that it consumed. A renewal takes one

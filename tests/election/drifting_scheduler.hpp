@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 namespace tenure::test {
 

@@ -5,6 +5,7 @@
 
 #include <tenure/election/elector_asio.hpp>
 #include <tenure/lockcore/lock_asio.hpp>
+#include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_future.hpp>
 #include <tenure/ops/snapshot.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 namespace tenure::test {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/election/leader_follower.hpp>
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 
 #include "election/stage.hpp"

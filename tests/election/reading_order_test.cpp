@@ -18,11 +18,11 @@
 namespace {
 
 /// Runs once, right before the read that follows `looksBefore` others.
-struct Pause {
+struct Interruption {
   std::function<void()> run;
   int looksBefore;
 };
-thread_local Pause* pending = nullptr;
+thread_local Interruption* pending = nullptr;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void expectNoBelief(const std::function<void(const std::function<void(Stage&, co
         all = questions.size();
         const auto& [name, question] = questions[which];
         ASSERT_TRUE(question()) << name << " does not hold at all";
-        Pause pause{[&] { stage.pause(10s); }, looks};
+        Interruption pause{[&] { stage.pause(10s); }, looks};
         pending = &pause;
         const bool believes = question();
         paused = std::exchange(pending, nullptr) == nullptr;

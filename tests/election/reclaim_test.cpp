@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/election/pause.hpp>
+#include <tenure/election/listener.hpp>
 
 #include "election/stage.hpp"
 

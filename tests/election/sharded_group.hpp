@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/election/sharded_elector.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "election/src/shard_keys.hpp"
 #include "election/stage.hpp"

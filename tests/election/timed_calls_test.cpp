@@ -20,6 +20,7 @@
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/leader_follower.hpp>
 #include <tenure/election/sharded_elector.hpp>
+#include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_future.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>

@@ -17,7 +17,6 @@ OPTION = re.compile(r"chrono::\w+>?\s+(\w*(?:[wW]ait(?:For)?|[tT]ime(?:out)?|bud
 # refuses, and a rival that holds.
 TIMED = {
     "AcquireOptions.waitFor": "LockClient::acquire",
-    "AskFault::askListener": "SilentService.theListenersClientWaitsNoLongerThanItsPatience",
     "AsyncElector::stop": "AsyncElector::stop",
     "CallOptions.timeout": "StoreStallContract.answersWritesWithinTheirTimeLimit",
     "DynamoDbFenceOptions.timeout": "SilentService.aCallOfTheDynamoDbFenceEndsInItsTime",
@@ -67,10 +66,10 @@ TIMED = {
 }
 # Their documentation or their parameters speak of times, but the call returns at once, or has no limit by intent.
 NOT_TIMED = {
-    "ConfigFault::loadGroupConfig", "DeathNotice::follow", "DeathNotice::livenessFile", "FencePass::onOvertaken", "HttpFence::admit", "HttpFence::close",
+    "CallDeadline::CallDeadline", "ConfigFault::kubernetesOptionsFrom", "ConfigFault::loadGroupConfig", "DeathNotice::follow", "DeathNotice::livenessFile", "FencePass::onOvertaken", "HttpFence::admit", "HttpFence::close",
     "HttpListener::~HttpListener", "Instant.boottime", "JobLedger::end", "Leadership::stopToken", "Lock::onExpiring",
     "Lock::onLost", "LockToken::text", "Logger::toStderr", "Scheduler::isCurrent",
-    "Scheduler::schedule", "SingletonScheduler::start", "StoreError::mayPass",
+    "Scheduler::schedule", "SingletonScheduler::start",
 }
 VALUES = {"HandMadeTerm", "LeaseRecord", "ManualRuntime", "ManualScheduler", "Schedule", None}
 

@@ -3,7 +3,7 @@
 
 #include "fuzz_support.hpp"
 #include "lockcore/aws/ini_file.hpp"
-#include "lockcore/aws/times.hpp"
+#include "lockcore/aws/text.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
-#include "adapters/dynamodb/src/fence_answers.hpp"
+#include "adapters/dynamodb/src/fence_requests.hpp"
 #include "fuzz_support.hpp"
 
 namespace {

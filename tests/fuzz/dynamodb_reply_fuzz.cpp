@@ -33,7 +33,7 @@ void asReads(const Subject& subject, const boost::json::object& body) {
     if (const auto& stored = *pair->record) judge(stored->record);
     require(pair->companion.present || pair->companion.counter.isNone(), "no counter without its item");
     require(pair->companion.present || !pair->companion.isOpen(), "no open term without the counter's item");
-    if (const auto told = pair->told().value()) judge(*told);
+    if (const auto told = pair->answer().value()) judge(*told);
   } else {
     judge(pair.error());
   }

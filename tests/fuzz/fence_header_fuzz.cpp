@@ -3,10 +3,10 @@
 
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "adapters/http/src/fence_claims.hpp"
 #include "fuzz_support.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace {
 

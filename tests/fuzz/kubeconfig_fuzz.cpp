@@ -1,7 +1,7 @@
 // Any text as a kubeconfig file: options without faults, or faults that show no secret.
 #include <string_view>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 
 #include "fuzz_support.hpp"
 

@@ -43,7 +43,7 @@ LeaseObject after(const LeaseObject& seen, const std::string& body) {
 void acquireOn(const LeaseObject& seen, const State& state) {
   WriteRequest request{billing};
   request.record = {"me#1", RecordVersion{"w"}, std::chrono::milliseconds{2500}};
-  const ReadOutcome told = state.told();
+  const ReadOutcome told = state.answer();
   if (told.has_value() && *told) request.expected.push_back((*told)->version);
   const auto decision = stored::decideWrite(where, request, state);
   const auto* change = std::get_if<stored::Change>(&decision);
@@ -109,7 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const LeaseObject& one : page->items) require(!one.name.empty(), "an object has a name");
   }
   if (const auto event = eventFrom(text)) {
-    static_cast<void>(tidingsIn(where, *event));
+    static_cast<void>(streamEventIn(where, *event));
     require(event->object.has_value() ==
                 (event->kind == WatchEvent::Kind::changed || event->kind == WatchEvent::Kind::deleted),
             "an event that has an object is about one");

@@ -3,8 +3,10 @@
 
 #include <sqlite3.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "fuzz_support.hpp"
-#include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/stores/sqlite/src/connection.hpp"
 #include "lockcore/stores/sqlite/src/record_codec.hpp"
 

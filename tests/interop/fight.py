@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """AWS's Java lock client and `tenure`, or two releases of `tenure`, fight for one lock, under kills, pauses and releases.
 
-    scripts/dynamodb_local -- python3 tests/interop/fight.py --tenure build/release/bin/tenure --minutes 10
+    scripts/dynamodb_local --dynoxide -- python3 tests/interop/fight.py --tenure build/release/bin/tenure --minutes 10
     python3 tests/interop/fight.py --store sqlite --java 0 --tenure NEW --rival OLD --minutes 5
 
 Three holders of each side compete. Now and then one of them, most often the holder, is killed, frozen for up to two

@@ -1,5 +1,5 @@
 """The programs of tests/interop that are not ours: AWS's Java lock client, boto3 and prometheus_client in a virtual
-environment, and Prometheus's Go library."""
+environment, and Prometheus's Go library. As a command, `peers.py java`, `python` or `expfmt`, it makes that one."""
 
 import pathlib
 import sys
@@ -50,3 +50,12 @@ def expfmt():
 
     fetching.cached(home, [source / "go.sum", source / "go.mod", source / "main.go"], build)
     return str(home / "expfmt")
+
+
+if __name__ == "__main__":
+    try:
+        {"java": java, "python": python, "expfmt": expfmt}[sys.argv[1]]()
+    except NoGo as missing:
+        print(missing)  # the tests that need it say so, or go without
+    except fetching.Trouble as trouble:
+        sys.exit(f"peers.py: {trouble}")

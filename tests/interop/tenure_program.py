@@ -45,9 +45,10 @@ class TableTest(unittest.TestCase):
         self.addCleanup(self.call, "DeleteTable", check=False)
 
     lease_ms = LEASE_MS
+    region = "us-east-1"
 
     def call(self, operation, check=True, **body):
-        status, reply = dynamodb_server.call(the_endpoint(), operation, {"TableName": self.table, **body})
+        status, reply = dynamodb_server.call(the_endpoint(), operation, {"TableName": self.table, **body}, region=self.region)
         if check:
             self.assertEqual(status, 200, reply)
         return reply

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 

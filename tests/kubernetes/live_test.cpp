@@ -13,7 +13,7 @@
 #include <boost/json/value.hpp>
 #include <gtest/gtest.h>
 
-#include <tenure/config/kubeconfig.hpp>
+#include <tenure/config/load_group.hpp>
 
 #include "contract/store_calls.hpp"
 #include "kubernetes/api_hand.hpp"

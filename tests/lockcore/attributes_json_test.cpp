@@ -1,6 +1,7 @@
-#include "lockcore/port/attributes_json.hpp"
 
 #include <gtest/gtest.h>
+
+#include "lockcore/port/json_text.hpp"
 
 namespace tenure {
 namespace {

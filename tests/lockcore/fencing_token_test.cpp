@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/fencing_token.hpp>
-#include <tenure/lockcore/store_checks.hpp>
+
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/runtime.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "lockcore/stored/register_store.hpp"
 
@@ -46,7 +46,7 @@ LoadedLease notUnderstood() {
 }
 
 /// Answers as the test says, in order, and notes what it was asked for.
-class ScriptedRegister final : public stored::Register {
+class ScriptedRegister final : public stored::Register, public stored::RegisterExtras {
  public:
   [[nodiscard]] const std::string& where() const noexcept override { return where_; }
   void prepare(const CallDeadline&, StatusHandler) override {}
@@ -61,13 +61,12 @@ class ScriptedRegister final : public stored::Register {
     scheduler->post([handler, answer = take(swaps)] { handler(answer); });
   }
   void scan(const std::string&, const std::string&, const CallDeadline&, stored::ScanHandler) override {}
-  [[nodiscard]] StoreResult<StoredTokens> tokensOf(const LeaseKey&, const StoredLease&) const override {
-    return StoredTokens{};
-  }
 
   [[nodiscard]] bool keepsReads() const noexcept override { return keeps; }
+  [[nodiscard]] std::size_t mostPayload() const noexcept override { return most; }
 
   bool keeps{false};
+  std::size_t most{10};
   std::shared_ptr<ManualScheduler> scheduler = std::make_shared<ManualScheduler>();
   std::deque<StoreResult<LoadedLease>> loads{};
   std::deque<stored::SwapOutcome> swaps{};
@@ -106,7 +105,8 @@ class RegisterWriteTest : public testing::Test {
   WriteOutcome acquire() { return write(WriteRequest::Purpose::acquire, "v1"); }
 
   const std::shared_ptr<ScriptedRegister> script_ = std::make_shared<ScriptedRegister>();
-  const std::shared_ptr<LeaseStore> store_ = stored::makeRegisterStore({script_, script_->scheduler});
+  const std::shared_ptr<LeaseStore> store_ =
+      stored::makeRegisterStore({.leases = script_, .scheduler = script_->scheduler, .extras = script_});
 };
 
 TEST_F(RegisterWriteTest, aHolderThatHasWrittenRenewsWithoutAReading) {
@@ -271,7 +271,7 @@ TEST(StoredLease, aRecordThatVanishedIsOfTheHistoryInWhichItWasRead) {
   lease.counter = Counter{FencingToken{7}, std::chrono::seconds{2}};
   lease.history = "1/2";
   lease.inherited = true;
-  const auto told = lease.told();
+  const auto told = lease.answer();
   ASSERT_TRUE(told.has_value() && *told);
   EXPECT_EQ((*told)->version.history(), "1/2");
   EXPECT_TRUE((*told)->inherited);
@@ -290,6 +290,14 @@ TEST(HeldStates, whatIsKeptForAWhileIsBoundedAndWhatIsHeldStays) {
   int kept = 0;
   for (int i = 0; i < 40'000; ++i) kept += states.find(key(i)) ? 1 : 0;
   EXPECT_LT(kept, 20'000);
+}
+
+TEST_F(RegisterWriteTest, aPayloadThatTheRegisterHasNoRoomForIsNamedBeforeAnythingIsSent) {
+  EXPECT_TRUE(store_->faultsOfPayload({"billing"}, "12345", {{"ab", "345"}}).empty());
+  const OptionFaults faults = store_->faultsOfPayload({"billing"}, "123456", {{"ab", "345"}});
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults.front().message, "with the attributes it has 11 bytes, and the store has room for 10");
+  EXPECT_EQ(script_->asked, "");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "support/fault_store.hpp"
 #include "support/polled_store.hpp"

@@ -1,4 +1,4 @@
-// Locks in a real DynamoDB (Local): between processes, and what a lock costs in requests.
+// Locks over DynamoDB: between processes, and what a lock costs in requests.
 #include <map>
 #include <mutex>
 #include <random>

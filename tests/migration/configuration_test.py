@@ -97,7 +97,7 @@ class Configuration(RowTest):
                       "{ duration: 10s, guard: 6s }"):
             self.refused(f"{HOLDS}lease: {lease}\n", ": lease.")
         help_of_key = (ROOT / "config" / "reference.yaml").read_text(encoding="utf-8")
-        self.assertIn("the work is told to stop this long before the leader's right ends",
+        self.assertIn("the work is asked to stop this long before the leader's validity ends",
                       re.sub(r"\s*\n\s*# ", " ", help_of_key))
 
     def test_options_are_printable_and_hold_no_secret(self):

@@ -212,7 +212,7 @@ class Record(RowTest):
         """Such a row is not taken and not changed; its name and its fault are reported."""
         self.put(key, **row)
         before = self.item(key)
-        done = self.tenure("run", "--config", self.yaml(group=key), "--wait", "300ms", "--", "true")
+        done = self.tenure("run", "--config", self.yaml(group=key), "--wait", "1s", "--", "true")
         self.assertEqual(done.returncode, 83, done.stderr)
         self.assertIn(key, done.stderr)
         self.assertIn(attribute, done.stderr)

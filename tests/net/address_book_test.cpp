@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "support/eventually.hpp"
 #include "support/temp_dir.hpp"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 namespace tenure::net {
 namespace {

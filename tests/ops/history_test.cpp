@@ -1,8 +1,9 @@
 // Histories and statuses as JSON.
 #include <gtest/gtest.h>
 
-#include <tenure/ops/client.hpp>
-#include <tenure/ops/json.hpp>
+#include <tenure/ops/snapshot.hpp>
+
+#include "election/ops/src/client.hpp"
 
 namespace tenure::test {
 namespace {

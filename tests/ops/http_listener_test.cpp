@@ -18,9 +18,9 @@
 
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
-#include <tenure/ops/client.hpp>
 #include <tenure/ops/http_listener.hpp>
 
+#include "election/ops/src/client.hpp"
 #include "election/ops/src/listen_socket.hpp"
 #include "election/stage.hpp"
 #include "ops/http_peer.hpp"

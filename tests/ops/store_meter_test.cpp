@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
-#include <tenure/ops/store_meter.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/ops/metrics.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "support/fault_store.hpp"
 

@@ -24,6 +24,7 @@ class EvidenceTest(unittest.TestCase):
         for script in ("evidence", "evidence_age.py"):
             shutil.copy(ROOT / "scripts" / script, self.tree / "scripts" / script)
         self.guarantees([GUARANTEE])
+        self.seen = "{hours} hours"
         self.commands("echo '{\"hours\": 1}' >{directory}/it.json")
         (self.tree / "src").mkdir()
         self.source = self.tree / "src" / "machine.cpp"
@@ -40,7 +41,7 @@ class EvidenceTest(unittest.TestCase):
         self.git("commit", "-q", "--allow-empty", "-m", "x")
 
     def commands(self, command, names=("simulation",)):
-        how = {"command": command, "result": "{directory}/it.json", "minutes": 30, "under": ["src"]}
+        how = {"command": command, "result": "{directory}/it.json", "minutes": 30, "under": ["src"], "seen": self.seen}
         known = {name: how for name in names}
         (self.tree / "docs" / "evidence" / "commands.json").write_text(json.dumps(known), encoding="utf-8")
 
@@ -67,13 +68,14 @@ class EvidenceTest(unittest.TestCase):
 
     def test_a_row_says_how_many_negatives_of_its_properties_were_run(self):
         self.guarantees([GUARANTEE | {"properties": ["TOKENS_RISE", "PROGRESS"]}])
+        self.seen = "nothing"
         self.commands("true", names=("simulation", "model"))
         file = self.tree / "model.json"
         file.write_text(json.dumps({"negatives of TOKENS_RISE": "5 run, 4 found"}), encoding="utf-8")
         self.assertEqual(self.evidence("record", "model", str(file), "--command", "run").returncode, 0)
         self.assertEqual(self.evidence("render").returncode, 0)
         page = (self.tree / "docs" / "evidence.md").read_text(encoding="utf-8")
-        self.assertIn("[model](#model) (without a rule or an assumption, `TOKENS_RISE`: 5 run, 4 found)", page)
+        self.assertIn("model (without a rule or an assumption, `TOKENS_RISE`: 5 run, 4 found)", page)
         self.assertNotIn("PROGRESS", page)
 
     def test_keeps_figures_by_dotted_names_with_command_and_commit(self):
@@ -92,8 +94,8 @@ class EvidenceTest(unittest.TestCase):
         self.record('{"hours": 8760}')
         self.assertEqual(self.evidence("render").returncode, 0)
         self.assertIn("`Invariant.I5_EveryElectedIsFollowedByExactlyOneRevoked`", self.page())
-        self.assertIn("[simulation](#simulation)", self.page())
-        self.assertIn("| hours | 8,760 |", self.page())
+        self.assertIn("| simulation |", self.page())
+        self.assertIn("| 8,760 hours | `scripts/simulate --years 1` |", self.page())
         self.assertIn("Not recorded yet: model.", self.page())
         self.assertEqual(self.evidence("check").returncode, 0)
 
@@ -113,15 +115,24 @@ class EvidenceTest(unittest.TestCase):
     def test_counts_the_lines_that_changed_under_a_run_since_its_commit(self):
         self.record('{"hours": 8760}')
         self.evidence("render")
-        self.assertIn("Since then 0 lines changed for 100 under `src` (0.0 %): fresh.", self.page())
+        self.assertIn("| the same |", self.page())
+        self.assertIn("since then 0 lines changed for 100 under src (0.0 %): the same", self.evidence("age").stdout)
         self.change(2)
         self.assertEqual(self.evidence("check").returncode, 0, "two lines of 102 change no verdict")
         self.change(1)
-        self.assertNotEqual(self.evidence("check").returncode, 0, "the page says fresh yet")
+        self.assertNotEqual(self.evidence("check").returncode, 0, "the page says the same yet")
         self.evidence("render")
-        self.assertIn("Since then 3 lines changed for 103 under `src` (2.9 %): **stale**.", self.page())
-        self.assertIn("[simulation](#simulation) (stale)", self.page())
+        self.assertIn("since then 3 lines changed for 103 under src (2.9 %): changed", self.evidence("age").stdout)
+        self.assertIn("| changed |", self.page())
         self.assertEqual(self.evidence("check").returncode, 0)
+
+    def test_a_figure_that_the_run_lacks_is_an_error(self):
+        self.seen = "{minutes} minutes"
+        self.commands("true")
+        self.record('{"hours": 8760}')
+        done = self.evidence("render")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("simulation has no figure minutes", done.stderr)
 
     def test_a_run_of_a_commit_that_is_not_there_is_stale(self):
         self.record('{"hours": 8760}')
@@ -129,8 +140,8 @@ class EvidenceTest(unittest.TestCase):
         kept.write_text(kept.read_text(encoding="utf-8").replace(self.git("rev-parse", "--short=10", "HEAD").strip(), "0123456789"),
                         encoding="utf-8")
         self.evidence("render")
-        self.assertIn("Its commit is not in this history", self.page())
-        self.assertIn("(stale)", self.page())
+        self.assertIn("its commit is not in this history", self.evidence("age").stdout)
+        self.assertIn("| changed |", self.page())
 
     def test_a_clone_without_history_compares_without_ages(self):
         self.record('{"hours": 8760}')
@@ -151,11 +162,11 @@ class EvidenceTest(unittest.TestCase):
         self.change(50)
         done = self.evidence("refresh", "--hours", "0.4")
         self.assertIn("Stale, and beyond 0.4 h: simulation", done.stdout)
-        self.assertIn("| hours | 8,760 |", self.page())
+        self.assertIn("| 8,760 hours |", self.page())
         done = self.evidence("refresh", "--hours", "0.5")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("| hours | 1 |", self.page())
-        self.assertIn("fresh", self.page())
+        self.assertIn("| 1 hours |", self.page())
+        self.assertIn("| the same |", self.page())
 
     def test_refresh_keeps_the_old_result_where_a_run_fails(self):
         self.record('{"hours": 8760}')
@@ -164,7 +175,7 @@ class EvidenceTest(unittest.TestCase):
         done = self.evidence("refresh", "--hours", "1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("simulation failed", done.stderr)
-        self.assertIn("| hours | 8,760 |", self.page())
+        self.assertIn("| 8,760 hours |", self.page())
 
     def test_refresh_refuses_changes_without_a_commit(self):
         self.source.write_text("other\n", encoding="utf-8")

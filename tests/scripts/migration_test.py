@@ -81,7 +81,7 @@ class MigrationTest(unittest.TestCase):
     def test_the_page_has_each_row_once_and_escapes_what_ends_a_cell(self):
         self.rows["J-01"]["was"] = "a|b"
         page = self.tool.page(self.rows)
-        self.assertIn("| J-01 | N | a\\|b | y ([more](../page.md#the-heading)) |", page)
+        self.assertIn("| J-01 | N | a\\|b | y ([more](../../docs/page.md#the-heading)) |", page)
         self.assertEqual(page.count("| S1-01 |"), 1)
 
     def test_the_program_checks_the_page_and_this_tree_in_full(self):
@@ -90,7 +90,7 @@ class MigrationTest(unittest.TestCase):
         shutil.copy(ROOT / "README.md", self.tree)
         shutil.copy(ROOT / "tests" / "migration" / "rows.json", self.tree / "tests" / "migration")
         program = [sys.executable, "-B", self.tree / "scripts" / "migration", "--build", build]
-        page = self.tree / "docs" / "migration" / "features.md"
+        page = self.tree / "tests" / "migration" / "features.md"
         subprocess.run([*program, "render"], check=True, capture_output=True)
         written = page.read_text(encoding="utf-8")
         page.write_text(written.replace("| S1-02 |", "| S1-2 |"), encoding="utf-8")

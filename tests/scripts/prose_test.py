@@ -48,7 +48,7 @@ class Markers(unittest.TestCase):
     def test_texts_of_the_program(self):
         source = '// nobody\nconst char* const help = R"(\nnobody leads\n)";\nauto a = "nobody"; auto b = "nobody leads";\n'
         body = "a body for a process"
-        self.assertEqual(found("cli/help_texts.cpp", source), [(3, body), (5, body)])
+        self.assertEqual(found("cli/run/run_command.cpp", source), [(3, body), (5, body)])
         self.assertEqual(found("election/src/a.cpp", source), [(3, body), (5, body)])
         self.assertEqual(found("tests/a_test.cpp", source), [])
 
@@ -59,9 +59,14 @@ class Markers(unittest.TestCase):
         self.assertEqual(found("election/src/a.hpp", source), [])
 
     def test_the_sum_is_of_pages_and_help_texts(self):
-        tree = {"README.md": "Nobody leads.\nnobody\n", "cli/a_help.cpp": '"nobody leads"', "cli/a.cpp": '"nobody leads"',
+        tree = {"README.md": "Nobody leads.\nnobody\n", "cli/a_command.cpp": '"nobody leads"', "cli/a.cpp": '"nobody leads"',
                 "election/include/tenure/a.hpp": "// nobody\n"}
         self.assertEqual(prose.total(tree), 3)
+
+    def test_words_are_those_that_a_reader_meets(self):
+        page = "# A title\n\n<!-- run: a -->\n```sh\nnot counted\n```\n| a | [link](to/a/page.md) | - |\n|---|---|---|\nTwo words.\n"
+        tree = {"docs/a.md": page, "examples/b/README.md": "One.\n", "tests/README.md": "Not for users.\n", "cli/a.cpp": '"a b"'}
+        self.assertEqual(prose.words_of_users(tree), {"docs/a.md": 6, "examples/b/README.md": 1})
 
 
 if __name__ == "__main__":

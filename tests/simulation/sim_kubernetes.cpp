@@ -288,7 +288,7 @@ void SimKubernetes::refresh() {
   const stored::StoredLease lease = storedIn({server, leaseKey}, *leaseObjectFrom(*found->second));
   std::optional<LeaseRecord> stored;
   if (const auto& held = *lease.record) stored = held->record;
-  now(std::move(stored), *lease.told());
+  now(std::move(stored), *lease.answer());
 }
 
 }  // namespace

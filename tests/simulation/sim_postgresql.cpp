@@ -118,7 +118,7 @@ class SimDatabase final : public Database {
         },
         [answer] {
           JobReply reply = cutOff();
-          reply.trouble = "timed out";
+          reply.why = "timed out";
           answer(std::move(reply));
         });
   }
@@ -128,7 +128,7 @@ class SimDatabase final : public Database {
     JobReply reply;
     reply.commit = Commit::unanswered;
     reply.cause = JobReply::Cause::transient;
-    reply.trouble = "the connection was closed";
+    reply.why = "the connection was closed";
     return reply;
   }
 
@@ -176,7 +176,7 @@ std::optional<SimTruth::Promotion> SimPostgreSql::promote(std::size_t commits) {
 JobReply refused(Commit commit, const char* severity, const char* sqlState, JobReply::Cause cause) {
   JobReply reply;
   reply.commit = commit;
-  reply.error = Complaint{severity, sqlState, "simulated"};
+  reply.error = ServerError{severity, sqlState, "simulated"};
   reply.cause = cause;
   return reply;
 }
@@ -211,7 +211,7 @@ JobReply SimPostgreSql::serve(SimSurroundings& world, SimLife& life, Server& ser
   // The COMMIT was queued. It was applied or not, and the server ends the connection or it breaks.
   if (early) static_cast<void>(run(world, life, server, job, fate));
   JobReply reply = SimDatabase::cutOff();
-  if (random_.chance(0.5)) reply.error = Complaint{"FATAL", "57P01", "simulated"};
+  if (random_.chance(0.5)) reply.error = ServerError{"FATAL", "57P01", "simulated"};
   return reply;
 }
 
@@ -240,7 +240,7 @@ JobReply SimPostgreSql::run(SimSurroundings& world, SimLife& life, Server& serve
     StatementAnswer answer = table.run(statement);
     if (!answer.sqlState.empty()) {
       reply.commit = Commit::rolledBack;
-      reply.error = Complaint{"ERROR", answer.sqlState, "simulated"};
+      reply.error = ServerError{"ERROR", answer.sqlState, "simulated"};
       table.row = server.table.row;
       break;
     }
@@ -281,7 +281,7 @@ void SimPostgreSql::commit(Server& server, LeaseTable table, bool unconfirmed) {
 
 void SimPostgreSql::refresh() {
   const auto lease = leaseFrom(place, server_.table.columns());
-  const ReadOutcome told = lease->told();
+  const ReadOutcome told = lease->answer();
   const auto& record = *lease->record;
   now(record ? std::optional{record->record} : std::nullopt, *told);
 }

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include <tenure/lockcore/store_checks.hpp>
-
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/stores/memory/src/memory_table.hpp"
 
 namespace tenure::test {
@@ -184,7 +183,7 @@ class MemoryTableStore final : public SimStore {
 
  private:
   void refresh() {
-    std::optional<LeaseRecord> told = table_.at(key_).told().value();
+    std::optional<LeaseRecord> told = table_.at(key_).answer().value();
     now(told && told->vanished ? std::nullopt : told, told);
   }
 

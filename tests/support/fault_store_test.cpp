@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/stores/memory_store.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 namespace tenure::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/testing/hand_made_term.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 namespace tenure::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "support/seeded_random.hpp"
 

@@ -6,7 +6,6 @@
 
 #include <tenure/adapters/dynamodb_fence.hpp>
 
-#include "fence_answers.hpp"
 #include "fence_requests.hpp"
 #include "lockcore/aws/make_json_client.hpp"
 #include "lockcore/runtime/process_mark.hpp"

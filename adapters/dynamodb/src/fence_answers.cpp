@@ -1,4 +1,3 @@
-#include "fence_answers.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // The bodies of requests. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/adapters/dynamodb_fence.hpp>
+
+#include "lockcore/aws/json_client.hpp"
 
 namespace tenure::dynamodb_fence {
 
@@ -21,5 +24,13 @@ using Request = FenceResult<boost::json::object>;
 [[nodiscard]] Request transactRequest(const TermStamp& stamp, const DynamoDbGuard& guard,
                                       const std::vector<DynamoDbWrite>& writes);
 [[nodiscard]] boost::json::object readGuardRequest(const std::string& lease, const DynamoDbGuard& guard);
+
+/// The answer to a write or a transaction.
+[[nodiscard]] FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
+                                                     const aws::JsonOutcome& outcome);
+
+/// The answer to a read of the guard's item.
+[[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const std::string& lease, const std::string& where,
+                                                           const aws::JsonOutcome& outcome);
 
 }  // namespace tenure::dynamodb_fence

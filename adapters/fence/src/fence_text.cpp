@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
@@ -21,6 +22,17 @@ FenceError damagedFence(const std::string& where, const std::string& lease, std:
                        where + ": the fence of lease \"" + toString(LeaseKey{lease}) + "\" remembers " +
                            inQuotes(stored) + ", which is no fencing token (1 to " + toString(maxFencingToken) +
                            "); nothing was written. Find out who wrote that, then set it right: tenure fence recover"});
+}
+
+std::optional<FenceError> FencedTerm::refusal() const {
+  if (!isValid_ || isValid_()) return std::nullopt;
+  return termOver(stamp_);
+}
+
+void FencedTerm::settle(const FenceError& error) const {
+  if (const StaleToken* stale = error.stale(); stale != nullptr && reportStaleToken_) {
+    reportStaleToken_(stale->highestSeen);
+  }
 }
 
 }  // namespace tenure

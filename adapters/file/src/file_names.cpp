@@ -1,8 +1,8 @@
-#include "file_names.hpp"
 
 #include <cerrno>
 #include <system_error>
 
+#include "fence_state.hpp"
 #include "files.hpp"
 #include "lockcore/runtime/shared_file.hpp"
 #include "lockcore/runtime/system_error.hpp"

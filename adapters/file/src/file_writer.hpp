@@ -9,7 +9,6 @@
 #include <tenure/adapters/fenced_file.hpp>
 
 #include "fence_state.hpp"
-#include "file_names.hpp"
 #include "files.hpp"
 #include "writer_lock.hpp"
 

@@ -7,7 +7,7 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/fence.hpp>
 
-#include "file_names.hpp"
+#include "fence_state.hpp"
 #include "files.hpp"
 
 namespace tenure::file_fence {

@@ -8,7 +8,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/adapters/fence_header.hpp>
+#include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 namespace tenure {

@@ -2,10 +2,10 @@
 #include <stdexcept>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "fence_claims.hpp"
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "structured_field.hpp"
 
 namespace tenure {

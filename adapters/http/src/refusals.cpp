@@ -1,7 +1,6 @@
 #include "refusals.hpp"
 
 #include <tenure/adapters/http_fence.hpp>
-#include <tenure/adapters/http_fence_client.hpp>
 
 #include "fence_claims.hpp"
 #include "lockcore/port/ascii_text.hpp"

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include <tenure/lockcore/runtime.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::s3_fence {

@@ -58,27 +58,23 @@ void addPlaceKeys(Section& section) {
        .about =
            "The region of the table. If it is missing: AWS_REGION, AWS_DEFAULT_REGION, then the profile's region."},
       "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
-  section.textKey(
-      {.path = "store.endpoint",
-       .fallback = "that of the region",
-       .example = "http://127.0.0.1:8000",
-       .about = "The URL at which DynamoDB answers, if it is not the region's own, such as that of DynamoDB "
-                "Local. Plain http is used only if a URL says so. If it is missing: AWS_ENDPOINT_URL_DYNAMODB, "
-                "AWS_ENDPOINT_URL, the profile's URL, then the region's."},
-      "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
+  section.textKey({.path = "store.endpoint",
+                   .fallback = "that of the region",
+                   .example = "http://127.0.0.1:8000",
+                   .about = "The URL of DynamoDB, if it is not the region's. If it is missing: "
+                            "AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile's URL, then the region's."},
+                  "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
   section.textKey({.path = "store.profile",
                    .fallback = "AWS_PROFILE or \"default\"",
                    .example = "billing",
                    .about = "Which profile of the shared config and credentials files to use."},
                   "the name of a profile", &DynamoDbStoreOptions::profile, environment, "P");
-  section.textKey(
-      {.path = "store.ca_file",
-       .fallback = "the system's",
-       .example = "/etc/ssl/certs/proxy.pem",
-       .about =
-           "A PEM file of the certificates to trust instead of the system's. A relative path starts at the directory "
-           "of this file. If it is missing: AWS_CA_BUNDLE, the profile's ca_bundle, then the system's certificates."},
-      "the path of a file", &DynamoDbStoreOptions::caFile, environment);
+  section.textKey({.path = "store.ca_file",
+                   .fallback = "the system's",
+                   .example = "/etc/ssl/certs/proxy.pem",
+                   .about = "A PEM file of the certificates to trust instead of the system's. If it is missing: "
+                            "AWS_CA_BUNDLE, the profile's ca_bundle, then the system's certificates."},
+                  "the path of a file", &DynamoDbStoreOptions::caFile, environment);
 }
 
 void addRecordKeys(Section& section) {
@@ -91,9 +87,8 @@ void addRecordKeys(Section& section) {
                    .example = "range",
                    .about = "The name of the table's sort key, of type S, if the table has one."},
                   "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none", "NAME");
-  section.textKey(
-      {.path = "store.sort_key_value", .about = "What the lease has in the sort key, if the table has one."}, "text",
-      &DynamoDbStoreOptions::sortKeyValue, {});
+  section.textKey({.path = "store.sort_key_value", .about = "The lease's value of the sort key, if the table has one."},
+                  "text", &DynamoDbStoreOptions::sortKeyValue, {});
   section.key(
       {.path = "store.delete_on_release",
        .about =
@@ -103,7 +98,7 @@ void addRecordKeys(Section& section) {
                    .fallback = "none",
                    .example = "expiresAt",
                    .about = "An attribute for DynamoDB's time to live, set at each write to now + store.ttl, so that "
-                            "abandoned items vanish in the end."},
+                            "abandoned items are deleted in the end."},
                   "the name of an attribute", &DynamoDbStoreOptions::ttlAttribute, "none");
   section.key(
       {.path = "store.ttl",

@@ -10,23 +10,19 @@ namespace {
 
 using EtcdSection = StoreSection<EtcdStoreOptions>;
 
-constexpr const char* relativePath = " A relative path starts at the directory of this file.";
-
 void addPlaceKeys(EtcdSection& section) {
   section
       .key(
           {.path = "store.endpoints",
            .about = "The client URLs of the members, all of one cluster, with TLS or without; a YAML list, or one text "
-                    "with commas between. "
-                    "Calls go to one member, and to the next when it does not answer in time. Give all of them."},
+                    "with commas between. Give all of them."},
           listCodec("URLs such as https://etcd1:2379"), [](auto& options) -> auto& { return options.endpoints; })
       .word = "URL,URL";
   section
       .key(
           {.path = "store.prefix",
-           .about =
-               "What every key of the store begins with. Candidates that compete have the same. The user needs the "
-               "right to read and write below it."},
+           .about = "The prefix of every key of the store. Candidates that compete have the same. The user needs "
+                    "permission to read and write below it."},
           textCodec("a path such as /tenure, 1 to 512 bytes"), [](auto& options) -> auto& { return options.prefix; })
       .word = "P";
 }
@@ -35,38 +31,32 @@ void addUserKeys(EtcdSection& section) {
   section.textKey({.path = "store.user",
                    .fallback = "none",
                    .example = "jobs-user",
-                   .about = "The user of etcd, where the cluster asks for one. docs/etcd.md has the commands that make "
-                            "it with no more rights than it needs."},
+                   .about = "The user of etcd, if the cluster requires one. docs/etcd.md has the commands that create "
+                            "it with minimal permissions."},
                   "the name of a user", &EtcdStoreOptions::user, "none", "NAME");
-  section.textKey(
-      {.path = "store.password_file",
-       .fallback = "none",
-       .example = "./etcd-password",
-       .about = std::string{"A file whose first line is the password. It is read again after etcd has refused it, so a "
-                            "new password needs no restart."} +
-                relativePath},
-      "the path of a file", &EtcdStoreOptions::passwordFile, "none", "FILE");
+  section.textKey({.path = "store.password_file",
+                   .fallback = "none",
+                   .example = "./etcd-password",
+                   .about = "A file whose first line is the password. It is read again when etcd refuses it."},
+                  "the path of a file", &EtcdStoreOptions::passwordFile, "none", "FILE");
 }
 
 void addTlsKeys(EtcdSection& section) {
-  section.textKey(
-      {.path = "store.ca_file",
-       .fallback = "the system's",
-       .example = "./etcd-ca.pem",
-       .about = std::string{"A PEM file of the certificates to trust instead of the system's."} + relativePath},
-      "the path of a file", &EtcdStoreOptions::caFile, "the system's", "FILE");
-  section.textKey(
-      {.path = "store.certificate",
-       .fallback = "none",
-       .example = "./client.crt",
-       .about = std::string{"The client's own certificate (PEM), where etcd asks for one. With users, it must have no "
-                            "common name: etcd's gateway refuses one."} +
-                relativePath},
-      "the path of a file", &EtcdStoreOptions::certificate, "none", "FILE");
+  section.textKey({.path = "store.ca_file",
+                   .fallback = "the system's",
+                   .example = "./etcd-ca.pem",
+                   .about = "A PEM file of the certificates to trust instead of the system's."},
+                  "the path of a file", &EtcdStoreOptions::caFile, "the system's", "FILE");
+  section.textKey({.path = "store.certificate",
+                   .fallback = "none",
+                   .example = "./client.crt",
+                   .about = "The client's certificate (PEM), if etcd requires one. With users, it must have no "
+                            "common name: etcd's gateway refuses one."},
+                  "the path of a file", &EtcdStoreOptions::certificate, "none", "FILE");
   section.textKey({.path = "store.key",
                    .fallback = "none",
                    .example = "./client.key",
-                   .about = std::string{"The key of that certificate (PEM), without a passphrase."} + relativePath},
+                   .about = "The key of that certificate (PEM), without a passphrase."},
                   "the path of a file", &EtcdStoreOptions::key, "none", "FILE");
 }
 

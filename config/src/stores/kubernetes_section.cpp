@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "config/src/routing_section.hpp"
+#include "config/src/sections.hpp"
 #include "config/src/store_section.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
@@ -43,7 +43,6 @@ namespace {
 using KubernetesSection = StoreSection<KubernetesConfig>;
 using Labels = std::map<std::string, std::string>;
 
-constexpr const char* startsAtTheFile = " A relative path starts at the directory of this file.";
 constexpr const char* ofThePod = "that of the pod";
 
 /// Each item is NAME=VALUE. Whether it is a label is for the options' own check.
@@ -80,10 +79,8 @@ void addPlaceKeys(KubernetesSection& section) {
       {.path = "store.kubeconfig",
        .fallback = "none",
        .example = "./kubeconfig",
-       .about = std::string{"A kubeconfig file with server and user, as kubectl has, or several with colons "
-                            "between, as in KUBECONFIG. Without this key and store.server the process runs "
-                            "in a pod, and uses its service account."} +
-                startsAtTheFile},
+       .about = "A kubeconfig file with server and user, as kubectl has, or several with colons "
+                "between, as in KUBECONFIG. Without this key and store.server the pod's service account is used."},
       "the path of a file", &KubernetesConfig::kubeconfig, "none", "FILE");
   section.textKey({.path = "store.context",
                    .fallback = "the file's current-context",
@@ -96,31 +93,29 @@ void addServerKeys(KubernetesSection& section) {
   section.textKey({.path = "store.server",
                    .fallback = ofThePod,
                    .example = "https://10.0.0.1:6443",
-                   .about = "The URL of the API server, where neither a pod nor a kubeconfig file tells it. "
+                   .about = "The URL of the API server, if neither a pod nor a kubeconfig file provides it. "
                             "store.namespace is required then."},
                   "a URL such as https://10.0.0.1:6443", &KubernetesConfig::server, ofThePod, "URL");
-  section.textKey(
-      {.path = "store.ca_file",
-       .fallback = "the system's; in a pod its own",
-       .example = "./cluster-ca.pem",
-       .about = std::string{"A PEM file of the certificates to trust instead of the system's."} + startsAtTheFile},
-      "the path of a file", &KubernetesConfig::caFile, "the system's; in a pod its own", "FILE");
+  section.textKey({.path = "store.ca_file",
+                   .fallback = "the system's; in a pod its own",
+                   .example = "./cluster-ca.pem",
+                   .about = "A PEM file of the certificates to trust instead of the system's."},
+                  "the path of a file", &KubernetesConfig::caFile, "the system's; in a pod its own", "FILE");
   section.textKey({.path = "store.token_file",
                    .fallback = "none; in a pod its own",
                    .example = "./token",
-                   .about = std::string{"A file with the user's token. It is read again each minute, and after a "
-                                        "refusal."} +
-                            startsAtTheFile},
+                   .about = "A file with the user's token. It is read again each minute, and after a "
+                            "refusal."},
                   "the path of a file", &KubernetesConfig::tokenFile, "none; in a pod its own", "FILE");
   section.textKey({.path = "store.certificate",
                    .fallback = "none",
                    .example = "./client.crt",
-                   .about = std::string{"The user's certificate (PEM), instead of a token."} + startsAtTheFile},
+                   .about = "The user's certificate (PEM), instead of a token."},
                   "the path of a file", &KubernetesConfig::certificate, "none", "FILE");
   section.textKey({.path = "store.key",
                    .fallback = "none",
                    .example = "./client.key",
-                   .about = std::string{"The key of that certificate (PEM), without a passphrase."} + startsAtTheFile},
+                   .about = "The key of that certificate (PEM), without a passphrase."},
                   "the path of a file", &KubernetesConfig::key, "none", "FILE");
 }
 
@@ -130,16 +125,15 @@ void addObjectKeys(KubernetesSection& section) {
           {.path = "store.labels",
            .fallback = "none",
            .example = "[team=billing]",
-           .about =
-               "Labels for each Lease that the store writes, beside app.kubernetes.io/managed-by=tenure; a YAML list, "
-               "or one text with commas between."},
+           .about = "Labels for each Lease that the store writes, in addition to app.kubernetes.io/managed-by=tenure; "
+                    "a YAML list, "
+                    "or one text with commas between."},
           labelsCodec(), [](auto& options) -> auto& { return options.labels; })
       .derived = [](const GroupConfig&) { return "none"; };
   section.key(
       {.path = "store.watches",
-       .about =
-           "Whether one watch of the process tells of hand-overs at once. Without it, or without the rights to list "
-           "and watch, candidates poll."},
+       .about = "Whether one watch of the process reports hand-overs at once. Without it, or without permission to "
+                "list and watch, candidates poll."},
       boolCodec(), [](auto& options) -> auto& { return options.watches; });
 }
 
@@ -186,7 +180,7 @@ store:
 
 template <>
 StoreType storeType<KubernetesConfig>() {
-  KubernetesSection section{"kubernetes", "Lease objects of Kubernetes, for pods, beside client-go if need be."};
+  KubernetesSection section{"kubernetes", "Kubernetes Lease objects, for pods; client-go may share them."};
   section.hasSample(kubernetesStarter);
   addPlaceKeys(section);
   addServerKeys(section);

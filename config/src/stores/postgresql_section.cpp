@@ -10,18 +10,15 @@ namespace {
 
 using PostgresqlSection = StoreSection<PostgresqlStoreOptions>;
 
-constexpr const char* passwordRule =
-    "A password may not stand here: it comes from store.password_file, store.passfile, a service file or PGPASSWORD.";
-constexpr const char* pathRule = "A relative path starts at the directory of this file.";
+constexpr const char* passwordRule = "It must hold no password.";
 
 void addServerKeys(PostgresqlSection& section) {
   section.textKey(
       {.path = "store.connection",
        .fallback = "none",
        .example = "postgresql://scheduler@db1.example.org/jobs",
-       .about = std::string{"Where the database is, as libpq reads it: a URL, or host=db1,db2 dbname=jobs. The keys "
-                            "below win over it. What nothing says comes from libpq's environment variables (PGHOST and "
-                            "the others) and its defaults. "} +
+       .about = std::string{"The database, as libpq reads it: a URL, or host=db1,db2 dbname=jobs. The keys below "
+                            "override it. Other settings come from libpq's environment variables and its defaults. "} +
                 passwordRule},
       "a connection string without a password", &PostgresqlStoreOptions::connection, "none", "STRING");
   section.textKey(
@@ -44,23 +41,19 @@ void addServerKeys(PostgresqlSection& section) {
   section.textKey({.path = "store.user",
                    .fallback = "PGUSER or the system's user",
                    .example = "scheduler",
-                   .about = "The role that connects. docs/postgresql.md lists the rights that it needs."},
+                   .about = "The role that connects. docs/postgresql.md lists the permissions that it needs."},
                   "the name of a role", &PostgresqlStoreOptions::user, "as libpq finds it");
-  section.textKey(
-      {.path = "store.passfile",
-       .fallback = "PGPASSFILE or ~/.pgpass",
-       .example = "./pgpass",
-       .about = std::string{"The file with the password, in lines of host:port:database:user:password. libpq ignores "
-                            "it unless only its owner may read it. "} +
-                pathRule},
-      "the path of a file", &PostgresqlStoreOptions::passfile, "as libpq finds it");
+  section.textKey({.path = "store.passfile",
+                   .fallback = "PGPASSFILE or ~/.pgpass",
+                   .example = "./pgpass",
+                   .about = "The file with the password, in lines of host:port:database:user:password. libpq ignores "
+                            "it unless only its owner may read it."},
+                  "the path of a file", &PostgresqlStoreOptions::passfile, "as libpq finds it");
   section.textKey({.path = "store.password_file",
                    .fallback = "none",
                    .example = "./db-password",
-                   .about = std::string{"A file whose first line is the password, and which may have any mode, as "
-                                        "secrets that are mounted do. It is read anew for each connection, and wins "
-                                        "over service file and PGPASSWORD. "} +
-                            pathRule},
+                   .about = "A file whose first line is the password, of any mode. It is read for each connection, and "
+                            "overrides service file and PGPASSWORD."},
                   "the path of a file", &PostgresqlStoreOptions::passwordFile, "none");
   section.textKey(
       {.path = "store.service",
@@ -72,39 +65,35 @@ void addServerKeys(PostgresqlSection& section) {
 
 void addTlsKeys(PostgresqlSection& section) {
   section
-      .textKey(
-          {.path = "store.sslmode",
-           .fallback = "verify-full for host names",
-           .example = "verify-full",
-           .about = "How the connection is protected, as libpq names it: disable, allow, prefer, require, verify-ca "
-                    "or verify-full. If nothing says it, a host that is given by name is verified (verify-full), and "
-                    "so is an address if sslrootcert is given; else libpq's own default counts (prefer)."},
-          "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
+      .textKey({.path = "store.sslmode",
+                .fallback = "verify-full for host names",
+                .example = "verify-full",
+                .about = "The protection of the connection: disable, allow, prefer, require, verify-ca or verify-full. "
+                         "By default a host that is given by name is verified (verify-full), and so is an "
+                         "address if sslrootcert is given; otherwise libpq's default counts (prefer)."},
+               "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
       .field = "store.sslMode";
   section
-      .textKey(
-          {.path = "store.sslrootcert",
-           .fallback = "the system's",
-           .example = "/etc/ssl/certs/db-ca.pem",
-           .about = std::string{"A PEM file of the authorities that are trusted, or system: those of this system, with "
-                                "sslmode verify-full. A file of that name is ./system. "} +
-                    pathRule},
-          "the path of a file", &PostgresqlStoreOptions::sslRootCertificate, "the system's")
+      .textKey({.path = "store.sslrootcert",
+                .fallback = "the system's",
+                .example = "/etc/ssl/certs/db-ca.pem",
+                .about = "A PEM file of the authorities that are trusted, or system: those of this system, with "
+                         "sslmode verify-full. A file of that name is ./system."},
+               "the path of a file", &PostgresqlStoreOptions::sslRootCertificate, "the system's")
       .field = "store.sslRootCertificate";
   section
       .textKey({.path = "store.sslcert",
                 .fallback = "none",
                 .example = "./client.crt",
-                .about = std::string{"The client's own certificate, where the server asks for one. "} + pathRule},
+                .about = "The client's certificate, if the server requires one."},
                "the path of a file", &PostgresqlStoreOptions::sslCertificate, "none")
       .field = "store.sslCertificate";
   section
-      .textKey(
-          {.path = "store.sslkey",
-           .fallback = "none",
-           .example = "./client.key",
-           .about = std::string{"The key of that certificate. libpq refuses one that others may read. "} + pathRule},
-          "the path of a file", &PostgresqlStoreOptions::sslKey, "none")
+      .textKey({.path = "store.sslkey",
+                .fallback = "none",
+                .example = "./client.key",
+                .about = "The key of that certificate. libpq refuses one that others may read."},
+               "the path of a file", &PostgresqlStoreOptions::sslKey, "none")
       .field = "store.sslKey";
 }
 
@@ -131,37 +120,33 @@ void addLeaseTableKeys(PostgresqlSection& section) {
   section.textKey(
       {.path = "store.table",
        .about = "The table of the leases. It is created if it is missing and the role may create it; tenure store sql "
-                "prints the SQL for somebody who may. A dot does not divide it: the schema is store.schema."},
+                "prints the SQL for a DBA. It is a name without a schema, even if it has a dot."},
       "1 to 63 bytes", &PostgresqlStoreOptions::table, {}, "NAME");
   section.key(
       {.path = "store.synchronous_commit",
-       .about = "What is awaited before a write counts: on: the disks of the primary and of its synchronous standbys; "
+       .about = "What a commit waits for: on: the disks of the primary and of its synchronous standbys; "
                 "remote_apply: that these standbys show it too; remote_write: that they have received it; local: the "
-                "disk of the primary alone. It is set in each transaction, whatever the defaults of role and database "
-                "are.",
+                "disk of the primary alone.",
        .field = "store.commit"},
       commitCodec(), [](auto& options) -> auto& { return options.commit; });
 }
 
 void addNoticeKeys(PostgresqlSection& section) {
-  section.textKey(
-      {.path = "store.listen",
-       .fallback = "as the others",
-       .example = "host=db1.example.org port=5432",
-       .about = std::string{"Where the connection goes that listens for notifications, if the others go through a "
-                            "pooler in transaction mode, which loses notifications. Without notifications candidates "
-                            "look just behind each heartbeat. "} +
-                passwordRule},
-      "a connection string without a password", &PostgresqlStoreOptions::listen, "as the others");
+  section.textKey({.path = "store.listen",
+                   .fallback = "as the others",
+                   .example = "host=db1.example.org port=5432",
+                   .about = std::string{"The server for the connection that listens for notifications, if the others "
+                                        "go through a pooler in transaction mode. "} +
+                            passwordRule},
+                  "a connection string without a password", &PostgresqlStoreOptions::listen, "as the others");
   section
       .textKey(
           {.path = "store.liveness_dir",
            .fallback = "none",
            .example = "/run/tenure",
-           .about = std::string{"A directory on a local disk that all candidates of this machine use. There the kernel "
-                                "proves that a holder of this machine has crashed, and another takes over at once "
-                                "instead of after a lease. It is created if it is missing, its parent is not. "} +
-                    pathRule},
+           .about =
+               "A directory on a local disk that all candidates of this machine use. With it another candidate of this "
+               "machine takes over at once after a crash. It is created if it is missing, its parent is not."},
           "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none")
       .field = "store.livenessDirectory";
 }

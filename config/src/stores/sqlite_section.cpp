@@ -10,7 +10,7 @@ StoreType storeType<SqliteStoreOptions>() {
   StoreSection<SqliteStoreOptions> section{
       "sqlite", "an SQLite file on a local disk, for any number of processes on one machine; nothing to install."};
   section.hasSample(R"(# Where the lease is kept: an SQLite file, for any number of processes on one machine.
-# A relative path starts at the directory of this file.
+#
 store:
   type: sqlite
   path: ./tenure.db
@@ -18,30 +18,26 @@ store:
   KeySpec& file = section.requiredKey(
       {.path = "store.path",
        .example = "./tenure.db",
-       .about = "The database file, on a local file system. It is created if it is missing, its directory is not. A "
-                "relative path starts at the directory of this file."},
+       .about = "The database file, on a local file system. It is created if it is missing, its directory is not."},
       textCodec("the path of a file"), [](auto& options) -> auto& { return options.path; });
   file.word = "FILE";
   section.key(
       {.path = "store.death_notice",
-       .about = "Whether another candidate takes over at once from a holder on this machine that crashed, instead of "
-                "after a lease. The kernel proves that such a holder is gone."},
+       .about = "Whether another candidate takes over at once from a holder on this machine that crashed."},
       boolCodec(), [](auto& options) -> auto& { return options.deathNotice; });
   section.key(
       {.path = "store.mode",
-       .about =
-           "The mode of a new database, whatever the umask. The files beside a database have its mode and its "
-           "group. Whoever may read them can stop all elections with a lock, so other users never may. An existing "
-           "database keeps its mode, and the log and tenure doctor say if it is wider."},
+       .about = "The mode of a new database, whatever the umask. The files next to a database have its mode and its "
+                "group. A user who may read them can stop all elections with a lock. An existing database keeps its "
+                "mode; tenure doctor warns if it is wider."},
       choiceCodec<unsigned>({{"0600", 0600U}, {"0640", 0640U}, {"0660", 0660U}}),
       [](auto& options) -> auto& { return options.mode; });
-  section.textKey(
-      {.path = "store.group",
-       .fallback = "off",
-       .example = "billing",
-       .about = "The group of a new database, for candidates of several users (mode 0660) or for users that "
-                "only look (mode 0640). Without it the system chooses one."},
-      "the name of a group of this machine", &SqliteStoreOptions::group, "off");
+  section.textKey({.path = "store.group",
+                   .fallback = "off",
+                   .example = "billing",
+                   .about = "The group of a new database, for candidates of several users (mode 0660) or for users "
+                            "that only read (mode 0640). Without it the system chooses one."},
+                  "the name of a group of this machine", &SqliteStoreOptions::group, "off");
   section.accessBy(sqlite_store::lookAtAccess);
   section.pathsBy([](SqliteStoreOptions& options, const std::filesystem::path& directory) {
     const std::filesystem::path path = directory / options.path;

@@ -5,8 +5,8 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
-#include "clock_range.hpp"
 #include "job_runs.hpp"
+#include "wall_clock.hpp"
 
 namespace tenure {
 namespace {

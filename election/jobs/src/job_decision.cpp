@@ -1,6 +1,6 @@
-#include "clock_range.hpp"
 #include "job_runs.hpp"
 #include "period_spans.hpp"
+#include "wall_clock.hpp"
 
 namespace tenure {
 

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>

@@ -2,10 +2,10 @@
 
 #include <tenure/election/jobs/schedule.hpp>
 
-#include "clock_range.hpp"
 #include "cron_fields.hpp"
 #include "cron_times.hpp"
 #include "job_ranges.hpp"
+#include "wall_clock.hpp"
 #include "zone.hpp"
 
 namespace tenure {

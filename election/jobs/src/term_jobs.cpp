@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "clock_range.hpp"
 #include "election/src/term_handle.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/user_code.hpp"

@@ -5,7 +5,6 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 
-#include "clock_range.hpp"
 #include "election/src/term_handle.hpp"
 #include "jobs_in_document.hpp"
 #include "wall_clock.hpp"

@@ -1,11 +1,11 @@
+#include "client.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <poll.h>
 #include <stdexcept>
 #include <string_view>
 #include <sys/socket.h>
-
-#include <tenure/ops/client.hpp>
 
 #include "listen_socket.hpp"
 #include "lockcore/port/quoted_text.hpp"

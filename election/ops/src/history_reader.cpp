@@ -5,8 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/ops/client.hpp>
-
+#include "client.hpp"
 #include "json_reading.hpp"
 
 namespace tenure::ops {

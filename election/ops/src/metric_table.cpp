@@ -27,11 +27,11 @@ MetricSpec single(std::string name, std::string type, std::string unit, std::str
 }
 
 void addTerm(std::vector<MetricSpec>& out) {
-  out.push_back(single("tenure_leader", "gauge", "", "1 if this process leads, by the clock at the scrape, else 0.",
+  out.push_back(single("tenure_leader", "gauge", "", "1 if this process leads, by the clock at the scrape, or 0.",
                        [](const Snapshot& s) { return s.standing.leads ? 1 : 0; }));
   out.push_back(
       {{"tenure_candidate_state", "stateset", "", "tenure_candidate_state",
-        "What the candidate does: 1 at the present state, 0 at the others."},
+        "The candidate's state: 1 at the present state, 0 at the others."},
        [](const Snapshot& s, const SampleSink& sink) {
          for (const LeaseState state : states) {
            sink("", {{"tenure_candidate_state", std::string{toString(state)}}}, s.lease.state == state ? 1 : 0);
@@ -44,11 +44,11 @@ void addTerm(std::vector<MetricSpec>& out) {
                        "When the term began, by this machine's wall clock; 0 if this process does not lead.",
                        [](const Snapshot& s) { return static_cast<double>(s.electedAtMillis) / 1e3; }));
   out.push_back(single("tenure_lease_remaining_seconds", "gauge", "seconds",
-                       "Time until this process leads no more unless it renews; 0 if it does not lead.",
+                       "Time for which this process leads if it does not renew; 0 if it does not lead.",
                        [](const Snapshot& s) { return seconds(s.standing.remaining); }));
   out.push_back(single("tenure_lease_duration_seconds", "gauge", "seconds", "The lease.duration of this candidate.",
                        [](const Snapshot& s) { return seconds(s.leaseDuration); }));
-  out.push_back(single("tenure_in_doubt", "gauge", "", "1 while renewals fail and the lease is still valid, else 0.",
+  out.push_back(single("tenure_in_doubt", "gauge", "", "1 while renewals fail and the lease is still valid, or 0.",
                        [](const Snapshot& s) { return s.standing.leads && s.lease.inDoubt ? 1 : 0; }));
 }
 
@@ -93,15 +93,15 @@ void addWatching(std::vector<MetricSpec>& out) {
                        "How late the last acknowledged heartbeat was, the store's time included.",
                        [](const Snapshot& s) { return seconds(s.lease.heartbeatLag); }));
   out.push_back(single("tenure_renewal_overdue_seconds", "gauge", "seconds",
-                       "For how long the renewal thread should have worked for this elector and has not.",
+                       "How long this elector's next renewal task is overdue.",
                        [](const Snapshot& s) { return seconds(s.overdue); }));
   out.push_back({{"tenure_leader_seen_age_seconds", "gauge", "seconds", "",
-                  "Age of what this candidate knows about the leader; no sample before its first look."},
+                  "Age of what this candidate knows about the leader; no sample before its first read."},
                  [](const Snapshot& s, const SampleSink& sink) {
                    if (s.lease.leaderSeenAgo.count() >= 0) sink("", {}, seconds(s.lease.leaderSeenAgo + s.leaseAge));
                  }});
   out.push_back(single("tenure_leaderless_seconds", "counter", "seconds",
-                       "Time in which this candidate saw that nobody holds the lease.",
+                       "Time in which this candidate saw that the lease was not held.",
                        [](const Snapshot& s) { return seconds(s.counts.leaderless); }));
   out.push_back({{"tenure_clock_rate_ppm", "gauge", "ppm", "",
                   "How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last minute; no sample before "
@@ -137,11 +137,11 @@ const std::vector<Metric>& otherMetrics() {
       {"tenure_job_starts", "counter", "", "", "How often `tenure run` has started the job."},
       {"tenure_job_exits", "counter", "", "outcome",
        "Jobs of `tenure run` that ended: with exit code 0, with another one, or by a signal."},
-      {"tenure_job_running", "gauge", "", "", "1 while the job of `tenure run` is there, else 0."},
+      {"tenure_job_running", "gauge", "", "", "1 while the job of `tenure run` exists; otherwise 0."},
       {"tenure_locks_held", "gauge", "", "", "Locks that a LockClient of this process holds.", false},
       {"tenure_proxy_requests", "counter", "", "outcome",
        "Requests to `tenure fence proxy`, forwarded or refused for a reason.", false},
-      {"tenure_log_lines_dropped", "counter", "", "", "Log lines that were lost because stderr took no more.", false},
+      {"tenure_log_lines_dropped", "counter", "", "", "Log lines that were lost because stderr was blocked.", false},
   };
   return all;
 }

@@ -1,6 +1,6 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/ops/json.hpp>
+#include <tenure/ops/snapshot.hpp>
 
 #include "lockcore/port/json_text.hpp"
 

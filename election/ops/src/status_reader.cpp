@@ -1,7 +1,6 @@
 #include <boost/json/parse.hpp>
 
-#include <tenure/ops/client.hpp>
-
+#include "client.hpp"
 #include "json_reading.hpp"
 
 namespace tenure::ops {

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_counts.hpp>
-#include <tenure/ops/store_meter.hpp>
+#include <tenure/lockcore/outcomes.hpp>
+#include <tenure/ops/metrics.hpp>
 
 #include "lockcore/port/forwarding_store.hpp"
 #include "metric_table.hpp"

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include <tenure/election/elector_view.hpp>
-#include <tenure/election/shards_view.hpp>
-#include <tenure/ops/json.hpp>
 #include <tenure/ops/metrics.hpp>
 #include <tenure/ops/snapshot.hpp>
 

@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 namespace tenure::test {
 

@@ -1,6 +1,7 @@
-#include "register_model.hpp"
 
 #include <algorithm>
+
+#include "simulated_network.hpp"
 
 namespace tenure::test {
 namespace {

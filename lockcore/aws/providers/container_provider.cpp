@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lockcore/aws/text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "providers.hpp"
 
 namespace tenure::aws {
@@ -45,7 +46,7 @@ StoreResult<std::string> authorizationToken(const AwsEnvironment& environment) {
   if (!file.empty()) {
     auto read = readSmallFile(file);
     if (!read) return fault("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read: " + read.error().message);
-    token = std::string{trim(*read)};
+    token = std::string{trimmed(*read)};
   }
   if (token.find_first_of("\r\n") != std::string::npos) return fault("the authorization token has a line break in it");
   return token;

@@ -1,5 +1,6 @@
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html
 #include "lockcore/aws/text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "providers.hpp"
 
 namespace tenure::aws {
@@ -48,7 +49,7 @@ class InstanceMetadata {
       return net::toString(origin_) + " gives no token (HTTP status " + std::to_string(reply->status) +
              "); version 2 of the metadata service is needed, and in containers a hop limit of 2";
     }
-    token_ = std::string{trim(reply->body)};
+    token_ = std::string{trimmed(reply->body)};
     return {};
   }
 
@@ -79,7 +80,7 @@ ProviderResult fromInstanceMetadata(FetchContext& context) {
   const net::HttpOutcome roles = metadata.get(rolePath);
   if (roles && roles->status == 404) return NotConfigured{"the instance has no role (instance profile)"};
   if (!roles || roles->status != 200) return refused(metadata, "the name of the instance's role", roles);
-  const std::string role{trim(split(trim(roles->body), '\n').front())};
+  const std::string role{trimmed(split(trimmed(roles->body), '\n').front())};
   if (role.empty()) return NotConfigured{"the instance has no role (instance profile)"};
   const net::HttpOutcome reply = metadata.get(rolePath + percentEncode(role, ""));
   if (!reply || reply->status != 200) {
@@ -96,7 +97,7 @@ std::string regionOfInstance(FetchContext& context, std::string& why) {
   why = metadata.open();
   if (!why.empty()) return {};
   const net::HttpOutcome reply = metadata.get(regionPath);
-  if (reply && reply->status == 200) return std::string{trim(reply->body)};
+  if (reply && reply->status == 200) return std::string{trimmed(reply->body)};
   why = refused(metadata, "the region", reply).message;
   return {};
 }

@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/store_checks.hpp>
-
 #include "adapters/contract/fence_contract.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure::contract {
 namespace {

@@ -4,6 +4,7 @@
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <boost/json.hpp>
 
@@ -34,6 +35,12 @@ class BareTable {
                {"BillingMode", "PAY_PER_REQUEST"},
                {"KeySchema", boost::json::array{{{"AttributeName", "key"}, {"KeyType", "HASH"}}}},
                {"AttributeDefinitions", boost::json::array{{{"AttributeName", "key"}, {"AttributeType", "S"}}}}});
+    // AWS takes some seconds to make a table; a server for tests answers when it is there.
+    for (int looks = 0; looks < 300; ++looks) {
+      if (ask("DescribeTable", {{"TableName", name_}}).at("Table").at("TableStatus") == "ACTIVE") return;
+      std::this_thread::sleep_for(std::chrono::milliseconds{200});
+    }
+    throw std::runtime_error{"table " + name_ + " is still not active after a minute"};
   }
   void drop() { (void)ask("DeleteTable", {{"TableName", name_}}); }
 

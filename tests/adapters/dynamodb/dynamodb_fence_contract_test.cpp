@@ -1,4 +1,4 @@
-// The fence's contract on DynamoDB Local: once for an item that contains its token, once for transactions with a guard.
+// The fence's contract on DynamoDB: once for an item that contains its token, once for transactions with a guard.
 #include <tenure/adapters/dynamodb_fence.hpp>
 
 #include "adapters/contract/fence_contract.hpp"
@@ -110,7 +110,7 @@ class DynamoDbResource final : public FencedResource {
   test::BareTable table_{test::BareTable::freshName()};
 };
 
-/// DynamoDB Local does a few hundred writes a second, and fewer as the list in the item grows.
+/// A DynamoDB on the test's machine does a few hundred writes a second, and fewer as the list in the item grows.
 FenceUnderTest fenceNamed(const char* name, bool transactions) {
   return registerFence(
       {.name = name,

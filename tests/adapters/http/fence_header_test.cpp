@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/store_checks.hpp>
-
 #include "adapters/http/src/fence_claims.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure {
 namespace {

@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/ops/client.hpp>
 
 #include "adapters/http/http_connection.hpp"
 #include "adapters/http/ledger_service.hpp"
 #include "adapters/http/proxy_process.hpp"
+#include "election/ops/src/client.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

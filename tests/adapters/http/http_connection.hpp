@@ -9,7 +9,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
-#include <tenure/adapters/http_fence_client.hpp>
+#include <tenure/adapters/http_fence.hpp>
 
 namespace tenure::test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <tenure/adapters/fenced_writer.hpp>
-#include <tenure/adapters/http_fence_client.hpp>
+#include <tenure/adapters/http_fence.hpp>
 
 #include "adapters/contract/fence_contract.hpp"
 #include "adapters/http/http_connection.hpp"

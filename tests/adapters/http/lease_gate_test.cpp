@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "support/seeded_random.hpp"
 
 namespace tenure::http_fence {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/redis_fence.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "adapters/redis/redis_server.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure {
 namespace {

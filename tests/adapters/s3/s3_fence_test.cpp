@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/s3_fence.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
 #include "adapters/s3/scripted_s3.hpp"
 #include "adapters/s3/src/object_head.hpp"
 #include "adapters/s3/src/object_write.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure {
 namespace {

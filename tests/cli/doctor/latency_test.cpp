@@ -2,6 +2,7 @@
 #include "cli/doctor/latency.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -77,6 +78,13 @@ nanoseconds survived(const LeaseTiming& lease) {
   return least;
 }
 
+/// As std::stod, whatever the locale of the process is.
+double number(const std::string& text) {
+  double value = -1;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 TEST(Latency, TheTableOfLeasesOnThePageIsWhatTheRulesGive) {
   // | lease | replaced after | slowest call | store outage survived | writes a day | cost |
   const std::regex row{
@@ -90,17 +98,17 @@ TEST(Latency, TheTableOfLeasesOnThePageIsWhatTheRulesGive) {
     const LeaseTiming lease = timing(std::chrono::seconds{std::stoi(cell[1])});
     const auto seconds = [](nanoseconds time) { return std::chrono::duration<double>{time}.count(); };
     const double writes = 86'400 / (seconds(lease.duration()) / 3);
-    EXPECT_NEAR(std::stod(cell[2]), seconds(lease.duration() - lease.heartbeat()), 0.051) << line;
+    EXPECT_NEAR(number(cell[2]), seconds(lease.duration() - lease.heartbeat()), 0.051) << line;
     EXPECT_EQ(cell[3], cell[1]) << line;
-    EXPECT_LE(std::stod(cell[4]), seconds(bearable(lease))) << line;
-    EXPECT_GT(std::stod(cell[4]) * 1.05, seconds(bearable(lease))) << line;
-    EXPECT_LE(std::stod(cell[5]), seconds(survived(lease))) << line;
-    EXPECT_GT(std::stod(cell[5]) * 1.07, seconds(survived(lease))) << line;
+    EXPECT_LE(number(cell[4]), seconds(bearable(lease))) << line;
+    EXPECT_GT(number(cell[4]) * 1.05, seconds(bearable(lease))) << line;
+    EXPECT_LE(number(cell[5]), seconds(survived(lease))) << line;
+    EXPECT_GT(number(cell[5]) * 1.07, seconds(survived(lease))) << line;
     std::string count = cell[6];
     std::erase(count, ',');
-    EXPECT_EQ(std::stod(count), writes) << line;
-    EXPECT_NEAR(std::stod(cell[7]), writes * 30 * 0.625e-6, 0.0051) << line;
-    EXPECT_NEAR(std::stod(cell[8]), writes * 30 * 0.125e-6, 0.0051) << line;
+    EXPECT_EQ(number(count), writes) << line;
+    EXPECT_NEAR(number(cell[7]), writes * 30 * 0.625e-6, 0.0051) << line;
+    EXPECT_NEAR(number(cell[8]), writes * 30 * 0.125e-6, 0.0051) << line;
     // The two rules of the page: eight times the slowest call, twice the longest outage.
     EXPECT_GE(8 * bearable(lease), lease.duration()) << line;
     EXPECT_GE(2 * survived(lease), lease.duration()) << line;

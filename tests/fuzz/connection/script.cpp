@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <tenure/adapters/fence_header.hpp>
+#include <tenure/adapters/http_fence.hpp>
 
 namespace tenure::fuzz {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <tenure/adapters/http_fence.hpp>
 
-#include "cli/fence_proxy/client_table.hpp"
+#include "cli/fence/proxy/client_table.hpp"
 #include "connection/judge.hpp"
 #include "connection/script.hpp"
 #include "connection/service.hpp"

@@ -3,7 +3,7 @@
 
     scripts/dynamodb_local -- python3 tests/interop/golden/make.py [--go CHECKOUT] [WRITER...]
 
-Each library writes to its own table in DynamoDB Local; then the items are read unchanged. This is not a test: the files
+Each library writes to its own table; then the items are read unchanged. This is not a test: the files
 are committed, and change only with a new version of a library. Go's needs `go` and a checkout of
 github.com/cirello-io/dynamolock at v5.0.0.
 """

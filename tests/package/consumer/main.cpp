@@ -15,6 +15,6 @@ int main() {
   elector.start();
   auto token = elected.get_future();
   if (token.wait_for(std::chrono::seconds{30}) != std::future_status::ready || !elector.isLeader()) return 1;
-  std::cout << "tenure " << tenure::version << ": term " << token.get() << " on " << group.store()->describe() << '\n';
+  std::cout << "tenure " << tenure::version << ": term " << token.get() << " on " << elector.status().store << '\n';
   return elector.stop() == tenure::ReleaseResult::released ? 0 : 2;
 }

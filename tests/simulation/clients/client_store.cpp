@@ -1,8 +1,7 @@
 // The store of one process: a network with faults, and the shared table behind it.
 #include <stdexcept>
 
-#include <tenure/lockcore/store_checks.hpp>
-
+#include "lockcore/port/store_checks.hpp"
 #include "simulation/clients/world.hpp"
 
 namespace tenure::test {

@@ -154,7 +154,9 @@ class World final : public VirtualSystem {
     return table_.change(key, [&](const stored::StoredLease& lease) { return stored::decideStepDown(token, lease); });
   }
   [[nodiscard]] MemoryTable& table() noexcept { return table_; }
-  [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.at(key).told().value(); }
+  [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const {
+    return table_.at(key).answer().value();
+  }
   void readTakesTime();
   /// A reader is stopped before it has read the term: its answer must still be true afterwards.
   void readInterrupted(const Handle& handle);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::test {

@@ -1,6 +1,8 @@
 // Time limits, and stores that are destroyed while something is under way.
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::test {

@@ -1,6 +1,8 @@
 // The leases of one name by a query, and the price of listing a table without a sort key.
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "lockcore/stores/dynamodb/src/scan_price.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
 

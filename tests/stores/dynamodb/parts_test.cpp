@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/store_checks.hpp>
-
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/stores/dynamodb/src/json_text.hpp"
 #include "lockcore/stores/dynamodb/src/options_check.hpp"
 #include "lockcore/stores/dynamodb/src/replies.hpp"

@@ -1,6 +1,8 @@
 // Which answers count as success: only an answer that nothing but the table can have given.
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::test {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::dynamodb_store {
@@ -73,7 +75,7 @@ TEST(RetryQuota, aServiceThatIsBackIsAskedMoreAndMore) {
   allFail(quota, leases);  // they failed again
   const Instant back = after(seconds{4});
   int rounds = 0;
-  for (; quota.leasesInTrouble() > 0 && rounds < 1'000; ++rounds) {
+  for (; quota.failingLeases() > 0 && rounds < 1'000; ++rounds) {
     std::vector<LeaseKey> asked;
     for (int i = 0; i < leases; ++i) {
       if (!quota.refusalOf(lease(i), back)) asked.push_back(lease(i));
@@ -88,7 +90,7 @@ TEST(RetryQuota, errorsThatAreNoTroubleOfTheServiceDoNotCount) {
   for (const auto errorClass : {ErrorClass::credentials, ErrorClass::misconfigured, ErrorClass::corrupt}) {
     for (int i = 0; i < 500; ++i) quota.failed(lease(i), {errorClass, "no"});
   }
-  EXPECT_EQ(quota.leasesInTrouble(), 0U);
+  EXPECT_EQ(quota.failingLeases(), 0U);
   EXPECT_EQ(mayAsk(quota, 500, after(seconds{0})), 500);
 }
 

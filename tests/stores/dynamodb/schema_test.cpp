@@ -4,6 +4,8 @@
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "stores/dynamodb/scripted_client.hpp"
 
 namespace tenure::test {

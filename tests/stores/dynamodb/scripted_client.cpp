@@ -8,6 +8,8 @@
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 namespace tenure::test {
 namespace {
 

@@ -13,8 +13,9 @@
 
 #include <boost/json/object.hpp>
 
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "lockcore/aws/json_client.hpp"
 #include "lockcore/stores/dynamodb/src/store.hpp"

@@ -12,8 +12,13 @@
 #include <unistd.h>
 #include <vector>
 
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
 #include <tenure/lockcore/clock.hpp>
 
+#include "lockcore/aws/make_json_client.hpp"
 #include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::test {
@@ -184,6 +189,11 @@ class SocketClient final : public aws::JsonClient {
 }  // namespace
 
 std::shared_ptr<aws::JsonClient> makeSocketClient(const std::string& endpoint) {
+  if (endpoint.rfind("https://", 0) == 0) {
+    aws::JsonClientOptions options;
+    options.endpoint = endpoint;
+    return aws::makeJsonClient(std::move(options));
+  }
   const std::string rest = endpoint.substr(endpoint.find("://") + 3);
   const std::size_t colon = rest.rfind(':');
   std::string port = rest.substr(colon + 1);
@@ -198,7 +208,7 @@ std::string callNow(aws::JsonClient& client, const std::string& operation, std::
   const aws::JsonOutcome answer = outcome.get();
   if (answer.has_error()) throw std::runtime_error{operation + ": " + answer.error().error.message};
   if (answer->status != 200) throw std::runtime_error{operation + ": " + answer->body};
-  return answer->body;
+  return boost::json::serialize(boost::json::parse(answer->body));
 }
 
 }  // namespace tenure::test

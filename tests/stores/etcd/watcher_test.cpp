@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "lockcore/stored/hint_watcher.hpp"
 #include "lockcore/stores/etcd/src/hints.hpp"

@@ -1,5 +1,6 @@
 // Beside client-go and others on one Lease.
-#include <tenure/testing/manual_scheduler.hpp>
+
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "stores/kubernetes/store_case.hpp"
 

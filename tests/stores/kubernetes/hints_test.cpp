@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "contract/store_calls.hpp"
 #include "lockcore/stored/hint_watcher.hpp"

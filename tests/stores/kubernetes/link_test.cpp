@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
 #include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"

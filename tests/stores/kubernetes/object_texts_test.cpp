@@ -183,7 +183,7 @@ TEST(KubernetesTexts, theRemovalOfARecordWhoseHolderMayLiveLeavesTheSpec) {
   EXPECT_EQ(after.spec, seen.spec);
   const auto lease = storedIn({where, billing}, after);
   EXPECT_FALSE(lease.record.value());
-  EXPECT_EQ(**lease.told(), vanishedRecord(FencingToken{222}, 2500ms));
+  EXPECT_EQ(**lease.answer(), vanishedRecord(FencingToken{222}, 2500ms));
 }
 
 TEST(KubernetesTexts, aCorrectionFreesTheRecordAndKeepsTheData) {

@@ -154,7 +154,7 @@ TEST(KubernetesRecords, aBareSpecIsNoRecordAndTheCounterTells) {
   for (const char* spec : {"{}", R"({"holderIdentity":""})", R"({"leaseTransitions":7,"leaseDurationSeconds":15})"}) {
     EXPECT_FALSE(told(spec, {})) << spec;
     const auto lease = read(spec, record());
-    const ReadOutcome outcome = lease.told();
+    const ReadOutcome outcome = lease.answer();
     ASSERT_TRUE(outcome.has_value() && *outcome) << spec;
     EXPECT_EQ(**outcome, vanishedRecord(FencingToken{42}, 9000ms)) << "somebody has emptied it";
   }

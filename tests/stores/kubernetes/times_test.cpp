@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "lockcore/stores/kubernetes/src/micro_time.hpp"
-#include "lockcore/stores/kubernetes/src/renew_time.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {

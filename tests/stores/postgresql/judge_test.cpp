@@ -15,15 +15,15 @@ using Cause = JobReply::Cause;
 const Call call{"postgresql jobs at db1:5432, table public.tenure_lease", "public", "tenure_lease",
                 "renewing lease billing"};
 
-JobReply reply(Commit commit, std::optional<Complaint> error = {}, std::vector<Complaint> warnings = {}) {
+JobReply reply(Commit commit, std::optional<ServerError> error = {}, std::vector<ServerError> warnings = {}) {
   return {.commit = commit, .error = std::move(error), .warnings = std::move(warnings)};
 }
 
-Complaint error(const std::string& state) { return {"ERROR", state, "as the server says it"}; }
+ServerError error(const std::string& state) { return {"ERROR", state, "as the server says it"}; }
 
 TEST(Judge, onlyAnAnsweredCommitWithoutAWarningIsCommitted) {
   EXPECT_EQ(verdictOnWrite(call, reply(Commit::done)).fate, Fate::committed);
-  const Complaint cancelledWait{"WARNING", "01000", "canceling wait for synchronous replication due to user request"};
+  const ServerError cancelledWait{"WARNING", "01000", "canceling wait for synchronous replication due to user request"};
   const Verdict doubtful = verdictOnWrite(call, reply(Commit::done, {}, {cancelledWait}));
   EXPECT_EQ(doubtful.fate, Fate::unknown) << "the standby may not have it";
   EXPECT_EQ(doubtful.error.errorClass, ErrorClass::transient);
@@ -42,8 +42,8 @@ TEST(Judge, certainlyNotAppliedIsWhatNeverLeftAndWhatWasRolledBack) {
 TEST(Judge, aCutOrAFatalErrorBehindTheCommitIsUnknown) {
   EXPECT_EQ(verdictOnWrite(call, reply(Commit::unanswered)).fate, Fate::unknown);
   for (const char* severity : {"FATAL", "PANIC"}) {
-    EXPECT_EQ(verdictOnWrite(call, reply(Commit::unanswered, Complaint{severity, "57P01", ""})).fate, Fate::unknown);
-    EXPECT_EQ(verdictOnWrite(call, reply(Commit::rolledBack, Complaint{severity, "57P01", ""})).fate, Fate::unknown);
+    EXPECT_EQ(verdictOnWrite(call, reply(Commit::unanswered, ServerError{severity, "57P01", ""})).fate, Fate::unknown);
+    EXPECT_EQ(verdictOnWrite(call, reply(Commit::rolledBack, ServerError{severity, "57P01", ""})).fate, Fate::unknown);
   }
 }
 
@@ -87,7 +87,7 @@ TEST(Judge, saysWhatToDo) {
 }
 
 TEST(Judge, aServersMessageStaysOneLineAndShort) {
-  const Complaint long_{"ERROR", "42601", "line one\nline two " + std::string(1'000, 'x')};
+  const ServerError long_{"ERROR", "42601", "line one\nline two " + std::string(1'000, 'x')};
   const std::string text = verdictOnWrite(call, reply(Commit::rolledBack, long_)).error.message;
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_LT(text.size(), 800U);
@@ -95,7 +95,7 @@ TEST(Judge, aServersMessageStaysOneLineAndShort) {
 
 TEST(Judge, troubleOfTheConnectionKeepsItsKind) {
   const auto classOf = [](Cause cause) {
-    JobReply gone{.trouble = "connection refused", .cause = cause};
+    JobReply gone{.why = "connection refused", .cause = cause};
     return verdictOnWrite(call, gone).error.errorClass;
   };
   EXPECT_EQ(classOf(Cause::none), ErrorClass::transient);

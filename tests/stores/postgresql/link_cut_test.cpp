@@ -43,7 +43,7 @@ class PostgresqlCut : public testing::Test {
       EXPECT_EQ(n, "");
     }
     EXPECT_TRUE(reply.commit != Commit::rolledBack || reply.error);
-    EXPECT_TRUE(reply.commit != Commit::unanswered || !reply.trouble.empty());
+    EXPECT_TRUE(reply.commit != Commit::unanswered || !reply.why.empty());
   }
 
   int cutEverywhere(Direction direction) {

@@ -149,7 +149,7 @@ TEST(PostgresqlPooler, WritesErrorsAndManyJobsWorkInTransactionMode) {
   EXPECT_EQ(reply.rows.at(0).at(0).at(0), "local");
   const JobReply refused = link.call({.writes = true, .statements = {{insert, {"1", "2"}}}});
   EXPECT_EQ(refused.commit, Commit::rolledBack);
-  EXPECT_EQ(refused.error.value_or(postgresql_store::Complaint{}).sqlState, "23505");
+  EXPECT_EQ(refused.error.value_or(postgresql_store::ServerError{}).sqlState, "23505");
   std::vector<std::future<JobReply>> jobs;
   for (int i = 2; i < 42; ++i) {
     jobs.push_back(link.start({.writes = true, .statements = {{insert, {std::to_string(i), "1"}}}}));

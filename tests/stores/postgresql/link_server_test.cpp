@@ -116,7 +116,7 @@ TEST(PostgresqlServer, AWrongPasswordIsToldAsCredentialsAndIsInNoText) {
   const JobReply wrong = link.call({.statements = {{one}}});
   EXPECT_EQ(wrong.commit, Commit::notSent);
   EXPECT_EQ(wrong.cause, Cause::credentials);
-  EXPECT_EQ(wrong.error.value_or(postgresql_store::Complaint{}).sqlState, "28P01") << toString(wrong);
+  EXPECT_EQ(wrong.error.value_or(postgresql_store::ServerError{}).sqlState, "28P01") << toString(wrong);
   EXPECT_EQ(toString(wrong).find("wrong-one"), std::string::npos);
 
   passfile("right-one");
@@ -135,7 +135,7 @@ TEST(PostgresqlServer, APassfileThatLibpqIgnoresIsToldWithTheRefusal) {
   const StatementId one = link.add("SELECT 1");
   const JobReply missing = link.call({.statements = {{one}}});
   EXPECT_EQ(missing.cause, Cause::credentials) << toString(missing);
-  EXPECT_NE(missing.trouble.find("the passfile " + options.passfile + " cannot be read"), std::string::npos)
+  EXPECT_NE(missing.why.find("the passfile " + options.passfile + " cannot be read"), std::string::npos)
       << toString(missing);
 
   std::ofstream{options.passfile} << "*:*:*:guarded:right-one\n";
@@ -144,8 +144,8 @@ TEST(PostgresqlServer, APassfileThatLibpqIgnoresIsToldWithTheRefusal) {
   const JobReply open = link.call({.statements = {{one}}});
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(open.cause, Cause::credentials) << toString(open);
-  EXPECT_NE(open.trouble.find("the passfile " + options.passfile + " is ignored"), std::string::npos) << toString(open);
-  EXPECT_NE(open.trouble.find("chmod 600"), std::string::npos) << toString(open);
+  EXPECT_NE(open.why.find("the passfile " + options.passfile + " is ignored"), std::string::npos) << toString(open);
+  EXPECT_NE(open.why.find("chmod 600"), std::string::npos) << toString(open);
 
   chmod(options.passfile.c_str(), 0600);
   EXPECT_EQ(link.value(one), "1");
@@ -164,14 +164,14 @@ TEST(PostgresqlServer, APasswordFileOfAnyModeIsReadForEachConnection) {
   const StatementId one = link.add("SELECT 1");
   const JobReply missing = link.call({.statements = {{one}}});
   EXPECT_EQ(missing.cause, Cause::credentials) << toString(missing);
-  EXPECT_NE(missing.trouble.find("the password file " + options.passwordFile + " cannot be read"), std::string::npos)
+  EXPECT_NE(missing.why.find("the password file " + options.passwordFile + " cannot be read"), std::string::npos)
       << toString(missing);
 
   std::ofstream{options.passwordFile} << "wrong-one\n";
   chmod(options.passwordFile.c_str(), 0444);
   const JobReply wrong = link.call({.statements = {{one}}});
   EXPECT_EQ(wrong.cause, Cause::credentials) << toString(wrong);
-  EXPECT_EQ(wrong.error.value_or(postgresql_store::Complaint{}).sqlState, "28P01") << toString(wrong);
+  EXPECT_EQ(wrong.error.value_or(postgresql_store::ServerError{}).sqlState, "28P01") << toString(wrong);
   EXPECT_EQ(toString(wrong).find("wrong-one"), std::string::npos);
 
   for (const char* text : {"right: one", "right: one\n", "right: one\r\n", "right: one\nnot a part\n"}) {
@@ -195,9 +195,9 @@ TEST(PostgresqlServer, NoTextAdvisesToSwitchVerificationOff) {
                                        .sslRootCertificate = directory.file("missing.pem")}};
   const JobReply reply = link.call({.statements = {{link.add("SELECT 1")}}});
   EXPECT_EQ(reply.commit, Commit::notSent);
-  EXPECT_NE(reply.trouble.find(directory.file("missing.pem")), std::string::npos) << toString(reply);
-  EXPECT_EQ(reply.trouble.find("disable"), std::string::npos) << toString(reply);
-  EXPECT_NE(reply.trouble.find("store.sslrootcert names the authorities"), std::string::npos) << toString(reply);
+  EXPECT_NE(reply.why.find(directory.file("missing.pem")), std::string::npos) << toString(reply);
+  EXPECT_EQ(reply.why.find("disable"), std::string::npos) << toString(reply);
+  EXPECT_NE(reply.why.find("store.sslrootcert names the authorities"), std::string::npos) << toString(reply);
 }
 
 TEST(PostgresqlServer, ACancelledWaitForAStandbyIsReportedAsAWarning) {
@@ -248,7 +248,7 @@ TEST(PostgresqlServer, AServerThatTurnedReadOnlyIsLeftAndTakenAgain) {
   ASSERT_TRUE(eventually([&] { return link.value(setting) == "on"; }));
   const JobReply refused = link.call({.writes = true, .statements = {{insert, {"1"}}}});
   EXPECT_EQ(refused.commit, Commit::rolledBack);
-  EXPECT_EQ(refused.error.value_or(postgresql_store::Complaint{}).sqlState, "25006");
+  EXPECT_EQ(refused.error.value_or(postgresql_store::ServerError{}).sqlState, "25006");
   const JobReply next = link.call({.writes = true, .statements = {{insert, {"1"}}}});
   EXPECT_EQ(next.commit, Commit::notSent) << "the connection was dropped: " << toString(next);
   admin.exec("SET default_transaction_read_only = off");
@@ -340,7 +340,7 @@ TEST(PostgresqlServer, AnEndlessConnectLeavesNothingSentAndHoldsNobodyBeyondTheJ
   const JobReply reply = link.call({.writes = true, .statements = {{one}}}, 300ms);
   EXPECT_EQ(reply.commit, Commit::notSent);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 3s);
-  EXPECT_FALSE(reply.trouble.empty());
+  EXPECT_FALSE(reply.why.empty());
 }
 
 TEST(PostgresqlServer, AJobThatComesDuringAnAttemptHasOneOfItsOwn) {
@@ -365,7 +365,7 @@ TEST(PostgresqlServer, NamesAreLookedUpByTheLinkItself) {
   const JobReply reply = link.call({.statements = {{link.add("SELECT 1")}}});
   EXPECT_EQ(reply.commit, Commit::notSent);
   EXPECT_EQ(reply.cause, Cause::misconfigured);
-  EXPECT_NE(reply.trouble.find("unknown.test"), std::string::npos) << reply.trouble;
+  EXPECT_NE(reply.why.find("unknown.test"), std::string::npos) << reply.why;
 }
 
 TEST(PostgresqlServer, ALookupThatHangsHoldsNobodyBeyondTheJobsTime) {
@@ -389,7 +389,7 @@ TEST(PostgresqlServer, ANameIsNotTrustedWithoutTls) {
   const JobReply reply = link.call({.statements = {{link.add("SELECT 1")}}});
   EXPECT_EQ(reply.commit, Commit::notSent) << "this server has no TLS";
   EXPECT_EQ(reply.cause, Cause::misconfigured) << toString(reply);
-  EXPECT_NE(reply.trouble.find("(verify-full): the server needs TLS"), std::string::npos) << reply.trouble;
+  EXPECT_NE(reply.why.find("(verify-full): the server needs TLS"), std::string::npos) << reply.why;
 }
 
 TEST(PostgresqlServer, ARestartCostsTheJobsOfThatTimeOnly) {

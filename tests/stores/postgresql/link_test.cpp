@@ -118,7 +118,7 @@ TEST_F(PostgresqlLink, ARowThatSomebodyHasLockedIsAnErrorAtOnce) {
   other.exec("BEGIN; UPDATE " + table_.name() + " SET n = 2 WHERE id = 1");
   const JobReply reply = link_.call({.writes = true, .statements = {{lock_, {"1"}}, {update_, {"1", "3"}}}});
   EXPECT_EQ(reply.commit, Commit::rolledBack);
-  EXPECT_EQ(reply.error.value_or(postgresql_store::Complaint{}).sqlState, "55P03");
+  EXPECT_EQ(reply.error.value_or(postgresql_store::ServerError{}).sqlState, "55P03");
   other.exec("ROLLBACK");
 }
 
@@ -127,7 +127,7 @@ TEST_F(PostgresqlLink, ALockThatTakesTooLongIsAClearAnswerInTime) {
   other.exec("BEGIN; LOCK TABLE " + table_.name());
   const JobReply reply = link_.call(insert("1", "1"), 800ms);
   EXPECT_EQ(reply.commit, Commit::rolledBack) << toString(reply);
-  EXPECT_EQ(reply.error.value_or(postgresql_store::Complaint{}).sqlState, "55P03");
+  EXPECT_EQ(reply.error.value_or(postgresql_store::ServerError{}).sqlState, "55P03");
   other.exec("ROLLBACK");
 }
 
@@ -136,7 +136,7 @@ TEST_F(PostgresqlLink, AFrozenServerProcessLeavesTheOutcomeOpenAndTheNextJobUses
   const StoppedProcess stopped{pid};
   const JobReply reply = link_.call(insert("1", "1"), 300ms);
   EXPECT_EQ(reply.commit, Commit::unanswered) << toString(reply);
-  EXPECT_NE(reply.trouble.find("300 ms"), std::string::npos) << reply.trouble;
+  EXPECT_NE(reply.why.find("300 ms"), std::string::npos) << reply.why;
   EXPECT_NE(link_.value(pid_), pid);
   stopped.go();
   // Nothing was cancelled: what had left takes effect.
@@ -189,7 +189,7 @@ TEST_F(PostgresqlLink, WritesThatWaitForLocksAreAtMostThreeAndReadsAndUrgentOnes
   }));
   const JobReply late = link_.call(insert("1", "1"), 200ms);
   EXPECT_EQ(late.commit, Commit::notSent) << toString(late);
-  EXPECT_NE(late.trouble.find("200 ms"), std::string::npos) << late.trouble;
+  EXPECT_NE(late.why.find("200 ms"), std::string::npos) << late.why;
   waiting.push_back(link_.start({.writes = true, .statements = {{wait_, {key}}}}));
   EXPECT_EQ(link_.call({.statements = {{read_, {"1"}}}}).commit, Commit::done) << "a write before it waits";
   Job urgent = insert("2", "2");
@@ -266,7 +266,7 @@ TEST_F(PostgresqlLink, AJobOfAForkedChildIsAnswered) {
   const std::string pid = link_.value(pid_);
   EXPECT_EQ(inChild([&] {
               const JobReply reply = link_.call(insert("1", "1"));
-              const bool told = reply.trouble.find("forked child") != std::string::npos;
+              const bool told = reply.why.find("forked child") != std::string::npos;
               return reply.commit == Commit::notSent && told ? 0 : 1;
             }),
             0);
@@ -433,8 +433,8 @@ TEST_F(PostgresqlLink, AnUnknownDatabaseIsNoPassingTrouble) {
   const JobReply reply = link.call({.statements = {{one}}});
   EXPECT_EQ(reply.commit, Commit::notSent);
   EXPECT_EQ(reply.cause, JobReply::Cause::misconfigured);
-  EXPECT_EQ(reply.error.value_or(postgresql_store::Complaint{}).sqlState, "3D000") << toString(reply);
-  EXPECT_EQ(reply.trouble.find("LOCATION"), std::string::npos);
+  EXPECT_EQ(reply.error.value_or(postgresql_store::ServerError{}).sqlState, "3D000") << toString(reply);
+  EXPECT_EQ(reply.why.find("LOCATION"), std::string::npos);
 }
 
 TEST_F(PostgresqlLink, AServerThatIsNotThereIsToldAtOnce) {
@@ -445,7 +445,7 @@ TEST_F(PostgresqlLink, AServerThatIsNotThereIsToldAtOnce) {
     const JobReply reply = link.call({.writes = true, .statements = {{one}}}, 10s);
     EXPECT_EQ(reply.commit, Commit::notSent);
     EXPECT_EQ(reply.cause, JobReply::Cause::transient);
-    EXPECT_NE(reply.trouble.find("/nowhere"), std::string::npos) << reply.trouble;
+    EXPECT_NE(reply.why.find("/nowhere"), std::string::npos) << reply.why;
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
 }
@@ -459,7 +459,7 @@ TEST_F(PostgresqlLink, AReadOnlyRoleIsRefusedWhenItConnects) {
     const StatementId one = link.add("SELECT 1");
     const JobReply reply = link.call({.statements = {{one}}});
     EXPECT_EQ(reply.commit, Commit::notSent) << toString(reply);
-    EXPECT_FALSE(reply.trouble.empty());
+    EXPECT_FALSE(reply.why.empty());
   }
   ASSERT_TRUE(eventually(
       [&] { return admin.text("SELECT count(*) FROM pg_stat_activity WHERE usename = '" + role + "'") == "0"; }));
@@ -477,7 +477,7 @@ TEST(PostgresqlDescription, ControlCharactersOfNamesAreInNoText) {
   TestLink link{PostgresqlStoreOptions{.host = "/no\x1b[31m\nwhere\x7f", .database = "jo\x1b[31m\nbs"}};
   const std::string where = link.link().describe();
   EXPECT_TRUE(std::none_of(where.begin(), where.end(), control)) << where;
-  const std::string trouble = link.call({.statements = {{link.add("SELECT 1")}}}).trouble;
+  const std::string trouble = link.call({.statements = {{link.add("SELECT 1")}}}).why;
   EXPECT_NE(trouble, "");
   EXPECT_TRUE(std::none_of(trouble.begin(), trouble.end(), control)) << trouble;
 }

@@ -54,7 +54,7 @@ TEST(RecordCodec, namesTableLeaseAndColumnOfWhatItDoesNotUnderstand) {
     row[column] = value;
     const auto lease = leaseFrom(place, row);
     ASSERT_TRUE(lease.has_value());
-    const ReadOutcome told = lease->told();
+    const ReadOutcome told = lease->answer();
     ASSERT_TRUE(told.has_error()) << name << ' ' << value.value_or("NULL");
     EXPECT_EQ(told.error().errorClass, ErrorClass::corrupt);
     for (const std::string& part : {std::string{"column "} + name, std::string{"billing/eu"}, place.table}) {
@@ -73,10 +73,10 @@ TEST(RecordCodec, anIncompleteLivenessFileProvesNothing) {
 }
 
 TEST(RecordCodec, aRowWithoutARecordTellsWhetherATermMayRun) {
-  EXPECT_EQ(*leaseFrom(place, removedRow())->told(), std::nullopt);
+  EXPECT_EQ(*leaseFrom(place, removedRow())->answer(), std::nullopt);
   Row open = removedRow();
   open[counterLeaseColumn] = "2000";
-  const auto vanished = *leaseFrom(place, open)->told();
+  const auto vanished = *leaseFrom(place, open)->answer();
   ASSERT_TRUE(vanished.has_value());
   EXPECT_EQ(*vanished, vanishedRecord(FencingToken{7}, std::chrono::milliseconds{2'000}));
   EXPECT_EQ(vanished->version.history(), "1/1");
@@ -90,7 +90,7 @@ TEST(RecordCodec, whatAnEarlierHistoryLeftIsInherited) {
   EXPECT_EQ((**lease->record).record.version.history(), "1/2");
   Row removed = removedRow();
   removed[presentHistoryColumn] = "1/2";
-  const auto vanished = *leaseFrom(place, removed)->told();
+  const auto vanished = *leaseFrom(place, removed)->answer();
   ASSERT_TRUE(vanished.has_value()) << "an acquisition may be lost";
   EXPECT_TRUE(vanished->inherited);
   EXPECT_EQ(vanished->leaseDuration, std::chrono::milliseconds{10'000}) << "the last lease that is known";
@@ -99,12 +99,12 @@ TEST(RecordCodec, whatAnEarlierHistoryLeftIsInherited) {
 TEST(RecordCodec, aCounterThatIsMalformedMattersWhereThereIsNoRecord) {
   Row row = goodRow();
   row[counterColumn] = "9007199254740992";
-  EXPECT_TRUE(leaseFrom(place, row)->told().has_value());
+  EXPECT_TRUE(leaseFrom(place, row)->answer().has_value());
   EXPECT_TRUE(leaseFrom(place, row)->counter.has_error());
   Row removed = removedRow();
   removed[counterColumn] = "9007199254740992";
-  ASSERT_TRUE(leaseFrom(place, removed)->told().has_error());
-  EXPECT_EQ(leaseFrom(place, removed)->told().error().errorClass, ErrorClass::corrupt);
+  ASSERT_TRUE(leaseFrom(place, removed)->answer().has_error());
+  EXPECT_EQ(leaseFrom(place, removed)->answer().error().errorClass, ErrorClass::corrupt);
 }
 
 TEST(RecordCodec, saysWhyATermIsNotRenewed) {

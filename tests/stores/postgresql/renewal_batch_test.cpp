@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"

@@ -110,7 +110,7 @@ TEST(SimLeaseTable, answersAsTheServerDoes) {
     Row chosen = random.chance(0.2) ? rows[random.below(rows.size())] : now;
     if (random.chance(0.05)) chosen[presentHistoryColumn] = other;
     const auto seen = stateOf(std::move(chosen));
-    const auto told = seen->told();
+    const auto told = seen->answer();
     requests.stored = told.has_value() && *told ? (*told)->version.text() : "";
     const auto statement = statementFrom(random, requests, *seen);
     if (!statement) continue;

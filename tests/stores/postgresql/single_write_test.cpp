@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/testing/manual_scheduler.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/testing/manual_runtime.hpp>
 
 #include "contract/store_calls.hpp"
-#include "lockcore/port/write_purpose.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 #include "lockcore/stores/postgresql/src/swaps.hpp"
 #include "stores/postgresql/held_database.hpp"
@@ -55,7 +55,7 @@ class SingleWriteTest : public testing::Test {
     return {.commit = JobReply::Commit::done, .rows = {{Row{token, counter}}}};
   }
   static JobReply refused(const char* sqlState) {
-    return {.commit = JobReply::Commit::rolledBack, .error = Complaint{"ERROR", sqlState, "refused"}};
+    return {.commit = JobReply::Commit::rolledBack, .error = ServerError{"ERROR", sqlState, "refused"}};
   }
   /// Notifications aside.
   [[nodiscard]] std::optional<HeldDatabase::Held> waiting() {
@@ -157,7 +157,7 @@ TEST_F(SingleWriteTest, aTakeoverIsOneStatementThatReadsNothing) {
 }
 
 TEST_F(SingleWriteTest, anAcquisitionThatIsKeptOutIsAnsweredWhenItsAnnouncementHasEnded) {
-  JobReply lost{.commit = JobReply::Commit::unanswered, .trouble = "cut"};
+  JobReply lost{.commit = JobReply::Commit::unanswered, .why = "cut"};
   JobReply warned = committed("7", "8");
   warned.warnings.push_back({"WARNING", "01000", "not replicated"});
   for (const JobReply& ended :

@@ -76,7 +76,7 @@ class WithoutTimeline final : public Database {
     // Over the link, so that the answer comes on its thread.
     link_->run(Job{.history = false, .statements = {{StatementId::readLayout, {}}}}, timeout,
                [state = sqlState_, handler = std::move(handler)](JobReply) {
-                 handler({.commit = JobReply::Commit::rolledBack, .error = Complaint{"ERROR", state, "not here"}});
+                 handler({.commit = JobReply::Commit::rolledBack, .error = ServerError{"ERROR", state, "not here"}});
                });
   }
   std::string describe() const override { return link_->describe(); }

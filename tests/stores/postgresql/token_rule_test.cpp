@@ -34,7 +34,7 @@ FencingToken planned(const std::optional<KnownTokens>& tokens, FencingToken floo
   request.key = LeaseKey{"billing", "eu"};
   request.purpose = WriteRequest::Purpose::acquire;
   request.tokenFloor = floor;
-  if (const ReadOutcome told = state->told(); told && *told) request.expected.push_back((*told)->version);
+  if (const ReadOutcome told = state->answer(); told && *told) request.expected.push_back((*told)->version);
   const stored::Decision decision = stored::decideWrite("postgresql", request, *state);
   const auto* change = std::get_if<stored::Change>(&decision);
   return change == nullptr ? FencingToken{} : change->applied.token;

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lockcore/runtime/network_file_system.hpp"
+#include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "support/temp_dir.hpp"
 

@@ -12,7 +12,6 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/election/group.hpp>
-#include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
@@ -25,8 +24,10 @@
 
 namespace tenure {
 
+class LeaseStore;
+
 /// The options of the Kubernetes store, or the kubeconfig files that have server and user
-/// (<tenure/config/kubeconfig.hpp>).
+/// (<tenure/config/load_group.hpp>).
 struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
   std::string kubeconfig{};  ///< path of the file, or a list as in KUBECONFIG; empty: there is none
   std::string context{};     ///< one of the file's; empty: its current-context

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <tenure/election/async_elector.hpp>
-#include <tenure/lockcore/asio_call.hpp>
+#include <tenure/lockcore/asio.hpp>
 
 namespace tenure {
 

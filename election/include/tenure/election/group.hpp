@@ -10,11 +10,13 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/export.hpp>
+#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 /// What happens when leadership is lost and the work does not end in time (before validity ends).
 enum class OnLost {

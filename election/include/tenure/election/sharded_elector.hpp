@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <tenure/election/elector_view.hpp>
 #include <tenure/election/group.hpp>
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/listener.hpp>
-#include <tenure/election/shards_view.hpp>
 #include <tenure/lockcore/export.hpp>
 
 namespace tenure {

@@ -1,5 +1,7 @@
-// The port that every store implements: a register with conditional writes for each lease, and a fencing counter beside
-// it.
+// What the protocol asks of a store: conditional writes of a record for each lease, and a fencing counter next to it.
+// A program takes one from a factory and passes it on. To write a store, write a register (register.hpp):
+// makeLeaseStore() makes a LeaseStore of it. Derive from LeaseStore only to stand in front of a store that is there: a
+// test that delays, loses or counts its calls.
 #pragma once
 
 #include <chrono>
@@ -8,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
@@ -68,8 +72,6 @@ struct TENURE_API StoredTokens {
 /// writes both in one step, so they differ only where somebody else wrote, or a takeover was announced. A record
 /// without a token, which another client wrote, agrees with any counter.
 [[nodiscard]] TENURE_API std::string disagreementIn(const StoredTokens& tokens);
-
-class DeathNotice;
 
 /// How long a call may take, counted from the call. A store that cannot answer in this time answers a read with an
 /// error. It answers a write with `Rejected` if it can prove that nothing was applied, else with `Unknown`.
@@ -129,57 +131,24 @@ struct TENURE_API WriteRequest {
   return data.empty() ? *stored : data;
 }
 
-/// The write is durable.
-struct TENURE_API Applied {
-  FencingToken token;  ///< of the record as it is now
-  /// Somebody asked the holder of this term to step down (see requestStepDown).
-  bool stepDownRequested{false};
-  /// Not empty: something an operator must know, e.g. "the fencing counter was missing and was restored to 41".
-  std::string warning{};
-};
-
 /// The expectation did not hold; nothing was changed. `current` is set if the store could read the stored state in the
 /// same step. An empty inner optional means that there is no record.
 struct TENURE_API Conflict {
   std::optional<std::optional<LeaseRecord>> current;
 };
 
-/// Certainly not applied, neither now nor later, for a reason other than the expectation.
-struct TENURE_API Rejected {
-  StoreError error;
-};
-
-/// It may have been applied, or may still be. Never treated as success nor as failure.
-struct TENURE_API Unknown {
-  StoreError error;
-};
-
 using WriteOutcome = std::variant<Applied, Conflict, Rejected, Unknown>;
 using ReadOutcome = StoreResult<std::optional<LeaseRecord>>;
 
-/// One entry of a listing. A record that is not understood is reported as an entry too, beside the good ones.
-struct TENURE_API ListedLease {
-  LeaseKey key;
-  StoreResult<LeaseRecord> record;
-  /// Not empty: something an operator must know, e.g. that the record's token is not the fencing counter's.
-  std::string warning{};
-};
 using ListOutcome = StoreResult<std::vector<ListedLease>>;
 
-/// A part of a listing.
-struct TENURE_API ListPage {
-  std::vector<ListedLease> leases{};
-  std::string next{};  ///< where the listing goes on, in the store's own notation; empty: this was the last part
-};
 using PageOutcome = StoreResult<ListPage>;
-using StoreStatus = StoreResult<void>;
 
 using ReadHandler = std::function<void(ReadOutcome)>;
 using WriteHandler = std::function<void(WriteOutcome)>;
 using ListHandler = std::function<void(ListOutcome)>;
 using PageHandler = std::function<void(PageOutcome)>;
 using TokensHandler = std::function<void(StoreResult<StoredTokens>)>;
-using StatusHandler = std::function<void(StoreStatus)>;
 
 /// Contract for implementers (tests/contract checks it for any store):
 /// - Calls return at once and may come from any thread, several at a time. Blocking work happens elsewhere.
@@ -281,5 +250,18 @@ class TENURE_API LeaseStore {
   /// off.
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
 };
+
+/// `renewing`
+[[nodiscard]] constexpr std::string_view doing(WriteRequest::Purpose purpose) noexcept {
+  switch (purpose) {
+    case WriteRequest::Purpose::acquire:
+      return "acquiring";
+    case WriteRequest::Purpose::renew:
+      return "renewing";
+    case WriteRequest::Purpose::release:
+      return "releasing";
+  }
+  return "writing";
+}
 
 }  // namespace tenure

@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <utility>
 
-#include <tenure/lockcore/asio_call.hpp>
+#include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 
 namespace tenure {

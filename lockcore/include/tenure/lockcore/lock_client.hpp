@@ -16,13 +16,13 @@
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/lock_error.hpp>
-#include <tenure/lockcore/lock_options.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 enum class LeaseViewState {
   absent,    ///< there is no record
@@ -36,7 +36,7 @@ enum class LeaseViewState {
 /// it would pose as the holder.
 class TENURE_API LeaseView {
  public:
-  LeaseView(LeaseKey key, ReadOutcome stored) : key_{std::move(key)} {
+  LeaseView(LeaseKey key, StoreResult<std::optional<LeaseRecord>> stored) : key_{std::move(key)} {
     if (stored.has_error()) {
       error_ = stored.error();
     } else if (*stored && !(*stored)->vanished) {

@@ -14,12 +14,13 @@
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 struct LockTokenParts;
 

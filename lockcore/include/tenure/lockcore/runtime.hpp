@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
@@ -23,6 +24,23 @@ class TENURE_API Clock {
 
 /// readClock(), for as long as the process lives.
 [[nodiscard]] TENURE_API std::shared_ptr<const Clock> systemClock();
+
+/// When a call of a store has to be answered. Time is counted as a holder counts it, so a call that spent its time
+/// suspended is over when the machine wakes.
+class TENURE_API CallDeadline {
+ public:
+  CallDeadline(std::shared_ptr<const Clock> clock, std::chrono::nanoseconds timeout)
+      : clock_{std::move(clock)}, start_{clock_->now()}, timeout_{timeout} {}
+
+  [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
+    return timeout_ - elapsedForHolder(start_, clock_->now());
+  }
+
+ private:
+  std::shared_ptr<const Clock> clock_;
+  Instant start_;
+  std::chrono::nanoseconds timeout_;
+};
 
 /// Tasks of one scheduler never run at the same time and never inside the call of post(). User code never
 /// runs on it. Tasks must not block and must not throw. The library may post for as long as it has the scheduler; if

@@ -12,7 +12,7 @@
 
 namespace tenure {
 
-/// What kind of trouble it is, which decides what the library does next.
+/// What kind of error it is, which decides what the library does next.
 enum class ErrorClass {
   transient,      ///< may pass by itself: busy, time-out, connection; retried with backoff
   throttled,      ///< the store asks for patience; retried with a longer backoff
@@ -38,7 +38,7 @@ struct TENURE_API StoreError {
   friend bool operator==(const StoreError&, const StoreError&) = default;
 };
 
-/// Trouble that may pass by itself, so asking again soon is worth it; other trouble waits for people.
+/// An error that may pass by itself, so asking again soon is worth it; other errors wait for people.
 [[nodiscard]] TENURE_API bool mayPass(const StoreError& error) noexcept;
 
 /// Text for a log line, between what failed and the message: that it is tried again, or that somebody has to act.

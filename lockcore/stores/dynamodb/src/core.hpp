@@ -14,7 +14,6 @@
 
 #include "layout.hpp"
 #include "lockcore/aws/json_client.hpp"
-#include "lockcore/runtime/call_deadline.hpp"
 
 namespace tenure::dynamodb_store {
 

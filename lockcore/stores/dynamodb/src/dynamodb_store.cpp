@@ -2,12 +2,12 @@
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/store_checks.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "lease_call.hpp"
 #include "listing.hpp"
-#include "lockcore/port/write_purpose.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "options_check.hpp"
 #include "retry_quota.hpp"
 #include "shared_schema.hpp"

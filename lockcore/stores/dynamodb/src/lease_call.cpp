@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core.hpp"
 #include "requests.hpp"
 
 namespace tenure::dynamodb_store {
@@ -66,7 +67,7 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
                    if (found.has_error()) return handler(found.error());
                    if (*found) return handler(std::optional{std::move((*found)->record)});
                    readPair(core, key, "reading", deadline, [handler](const StoreResult<Pair>& pair) {
-                     handler(pair.has_error() ? ReadOutcome{pair.error()} : pair->told());
+                     handler(pair.has_error() ? ReadOutcome{pair.error()} : pair->answer());
                    });
                  });
 }
@@ -88,7 +89,7 @@ void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::o
   }
   // Either there is no item, or the server does not return images (servers from before June 2023, some emulators).
   readPair(call->core, call->key, call->doing, call->deadline, [call](const StoreResult<Pair>& pair) {
-    if (pair.has_value()) return call->handler(Conflict{pair->told().value()});
+    if (pair.has_value()) return call->handler(Conflict{pair->answer().value()});
     if (pair.error().errorClass == ErrorClass::corrupt) return answerNotUnderstood(*call, pair.error());
     call->handler(Conflict{});
   });
@@ -100,6 +101,39 @@ void answerFault(const LeaseCallPtr& call, const Fault& fault) {
   if (refusal.kind == Refusal::Kind::condition) return answerConflict(call, refusal.image);
   if (fault.copiesOut) return call->handler(Unknown{std::move(refusal.error)});
   call->handler(Rejected{std::move(refusal.error)});
+}
+
+namespace {
+
+void answerUnsent(const CorePtr& core, const char* why, aws::JsonHandler handler) {
+  core->scheduler->post([why, handler = std::move(handler)] {
+    handler(aws::JsonCallError{{ErrorClass::transient, why}, false});
+  });
+}
+
+using Way = void (aws::JsonClient::*)(std::string, std::string, std::chrono::nanoseconds, aws::JsonHandler);
+
+void sendBy(Way way, const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
+            aws::JsonHandler handler) {
+  const std::chrono::nanoseconds left = deadline.left();
+  if (left.count() <= 0)
+    return answerUnsent(core, "the time of the call was over before a request was sent", std::move(handler));
+  const auto client = core->client.lock();
+  if (!client) return answerUnsent(core, "the store was closed", std::move(handler));
+  std::string target{"DynamoDB_20120810."};
+  ((*client).*way)(target += operation, std::move(body), left, std::move(handler));
+}
+
+}  // namespace
+
+void send(const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
+          aws::JsonHandler handler) {
+  sendBy(&aws::JsonClient::call, core, operation, std::move(body), deadline, std::move(handler));
+}
+
+void sendRepeatedly(const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
+                    aws::JsonHandler handler) {
+  sendBy(&aws::JsonClient::callRepeatedly, core, operation, std::move(body), deadline, std::move(handler));
 }
 
 }  // namespace tenure::dynamodb_store

@@ -5,11 +5,10 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/lockcore/store_checks.hpp>
-
 #include "json_text.hpp"
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {

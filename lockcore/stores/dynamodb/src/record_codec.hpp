@@ -8,10 +8,10 @@
 #include <boost/json/object.hpp>
 
 #include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "layout.hpp"
-#include "lockcore/stored/stored_lease.hpp"
 
 namespace tenure::dynamodb_store {
 

@@ -8,8 +8,9 @@
 
 #include <boost/json/object.hpp>
 
+#include <tenure/lockcore/register.hpp>
+
 #include "errors.hpp"
-#include "lockcore/stored/stored_lease.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::dynamodb_store {

@@ -6,11 +6,11 @@ namespace tenure::dynamodb_store {
 
 std::optional<StoreError> RetryQuota::refusalOf(const LeaseKey& key, const Instant& now) {
   const std::lock_guard lock{mutex_};
-  if (!inTrouble_.contains(key)) return std::nullopt;
+  if (!failing_.contains(key)) return std::nullopt;
   refill(now);
   if (tokens_ < retryCost) {
     return StoreError{ErrorClass::transient,
-                      "not asked again yet, because the requests of " + std::to_string(inTrouble_.size()) +
+                      "not asked again yet, because the requests of " + std::to_string(failing_.size()) +
                           " leases fail and their retries are limited; the last failure: " + lastFailure_};
   }
   tokens_ -= retryCost;
@@ -22,20 +22,20 @@ void RetryQuota::served(const LeaseKey& key) {
   const std::lock_guard lock{mutex_};
   const double back = paid_.erase(key) != 0 ? retryCost + 1 : 1;
   tokens_ = std::min(capacity, tokens_ + back);
-  inTrouble_.erase(key);
+  failing_.erase(key);
 }
 
 void RetryQuota::failed(const LeaseKey& key, const StoreError& error) {
   if (error.errorClass != ErrorClass::transient && error.errorClass != ErrorClass::throttled) return served(key);
   const std::lock_guard lock{mutex_};
   paid_.erase(key);
-  inTrouble_.insert(key);
+  failing_.insert(key);
   lastFailure_ = error.message;
 }
 
-std::size_t RetryQuota::leasesInTrouble() const {
+std::size_t RetryQuota::failingLeases() const {
   const std::lock_guard lock{mutex_};
-  return inTrouble_.size();
+  return failing_.size();
 }
 
 void RetryQuota::refill(const Instant& now) {

@@ -33,11 +33,11 @@ class RetryQuota {
 
   /// The service answered a request about `key`, whatever the answer was.
   void served(const LeaseKey& key);
-  /// There was no answer, or one that says that the service is in trouble. Errors of other classes say nothing about
+  /// There was no answer, or one that says that the service cannot serve now. Errors of other classes say nothing about
   /// that.
   void failed(const LeaseKey& key, const StoreError& error);
 
-  [[nodiscard]] std::size_t leasesInTrouble() const;
+  [[nodiscard]] std::size_t failingLeases() const;
 
  private:
   void refill(const Instant& now);
@@ -45,8 +45,8 @@ class RetryQuota {
   mutable std::mutex mutex_;  ///< guards what follows
   double tokens_{capacity};
   std::optional<Instant> refilledAt_{};
-  std::set<LeaseKey> inTrouble_{};  ///< keys whose last request failed: their next one is a retry
-  std::set<LeaseKey> paid_{};       ///< those of them whose retry is under way
+  std::set<LeaseKey> failing_{};  ///< keys whose last request failed: their next one is a retry
+  std::set<LeaseKey> paid_{};     ///< those of them whose retry is under way
   std::string lastFailure_{};
 };
 

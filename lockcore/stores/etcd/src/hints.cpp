@@ -35,12 +35,12 @@ bool tellsLoss(const Keys& keys, const WatchLine& line) {
 
 }  // namespace
 
-stored::Tidings tidingsIn(const Keys& keys, const std::string& where, const WatchLine& line) {
-  stored::Tidings tidings{line.created, !line.events.empty(), tellsLoss(keys, line)};
+stored::StreamEvent streamEventIn(const Keys& keys, const std::string& where, const WatchLine& line) {
+  stored::StreamEvent streamed{line.created, !line.events.empty(), tellsLoss(keys, line)};
   for (const WatchEvent& event : line.events) {
-    if (const auto key = keys.leaseAtRecord(event.entry.key)) tidings.changes.push_back(changeIn(*key, where, event));
+    if (const auto key = keys.leaseAtRecord(event.entry.key)) streamed.changes.push_back(changeIn(*key, where, event));
   }
-  return tidings;
+  return streamed;
 }
 
 EtcdHints::EtcdHints(std::weak_ptr<Gateway> gateway, Keys keys, std::string where)
@@ -52,7 +52,7 @@ std::shared_ptr<void> EtcdHints::open(const std::set<LeaseKey>& /*watched*/, sto
   StreamHandlers of{[keys = keys_, where = where_, handlers](std::string_view text) {
                       const auto line = watchLineFrom(text);
                       if (line.has_error()) return handlers.onEnd({line.error().what});
-                      handlers.onTidings(tidingsIn(keys, where, *line));
+                      handlers.onEvent(streamEventIn(keys, where, *line));
                     },
                     [handlers](std::string why) { handlers.onEnd({std::move(why)}); }};
   return gateway->stream(watchPath, watchRequest(keys_.all()), silence, std::move(of));

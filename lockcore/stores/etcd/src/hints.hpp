@@ -32,6 +32,6 @@ class EtcdHints final : public stored::HintSource {
 };
 
 /// What a line tells.
-[[nodiscard]] stored::Tidings tidingsIn(const Keys& keys, const std::string& where, const WatchLine& line);
+[[nodiscard]] stored::StreamEvent streamEventIn(const Keys& keys, const std::string& where, const WatchLine& line);
 
 }  // namespace tenure::etcd_store

@@ -1,7 +1,7 @@
 #include <utility>
 #include <vector>
 
-#include "lockcore/port/key_place.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "record_codec.hpp"
 #include "replies.hpp"
 #include "requests.hpp"
@@ -48,13 +48,13 @@ void compareCounters(Page& page, const TxnReply& reply) {
 
 /// The warnings are an extra: a revision that was compacted in between costs them, and not the listing.
 void readCounters(const PagePtr& page, std::int64_t revision) {
-  if (page->page.leases.empty()) return page->handler(stored::ScannedPage{std::move(page->page)});
+  if (page->page.leases.empty()) return page->handler(std::move(page->page));
   Txn txn;
   for (const ListedLease& lease : page->page.leases) txn.read(page->core->keys.counterOf(lease.key), revision);
   send(page->core, txn.body(), page->deadline, Gateway::Repeat::yes, [page](const Outcome& outcome) {
     const auto reply = rangesIn(*page->core, outcome, page->page.leases.size());
     if (reply.has_value()) compareCounters(*page, *reply);
-    page->handler(stored::ScannedPage{std::move(page->page)});
+    page->handler(std::move(page->page));
   });
 }
 
@@ -84,7 +84,7 @@ void scanLeases(const CorePtr& core, const std::string& prefix, const std::strin
   const auto first = from.empty() ? std::nullopt : keyAt(from);
   if (!from.empty() && !first) {
     return core->post(std::move(handler),
-                      StoreResult<stored::ScannedPage>{StoreError{
+                      PageOutcome{StoreError{
                           ErrorClass::misconfigured,
                           core->where + ": \"" + from + "\" is not a place in a listing; give the `next` of a page"}});
   }

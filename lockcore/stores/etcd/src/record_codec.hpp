@@ -7,9 +7,8 @@
 #include <string_view>
 
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/store_error.hpp>
-
-#include "lockcore/stored/stored_lease.hpp"
 
 namespace tenure::etcd_store {
 

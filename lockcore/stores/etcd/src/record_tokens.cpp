@@ -1,10 +1,13 @@
 // What an operator sees of the values, and corrects in them, also where they are not understood.
 #include <algorithm>
+#include <utility>
 
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
 #include "record_members.hpp"
 
@@ -63,6 +66,22 @@ std::string corrected(std::string_view record, FencingToken token, const std::st
   changed.erase(member::stepDown);
   changed.erase(member::livenessFile);
   return boost::json::serialize(changed);
+}
+
+std::optional<boost::json::object> valueObject(std::string_view text) {
+  boost::system::error_code fault;
+  boost::json::value parsed = boost::json::parse(text, fault);
+  if (fault || !parsed.is_object()) return std::nullopt;
+  return std::move(parsed.get_object());
+}
+
+StoreError corruptValue(const Place& place, const std::string& fault) {
+  return {ErrorClass::corrupt,
+          place.store + ": lease " + toString(place.lease) + ": " + fault + " in the value of key " +
+              inQuotes(place.key) +
+              ". This release of tenure writes no such value: it was probably edited by hand, or written by another "
+              "program or a newer release. It is left as it is, and nobody can take the lease until it is put right "
+              "(`etcdctl get`, `etcdctl put`). If a token is too high, use `tenure fence recover`"};
 }
 
 }  // namespace tenure::etcd_store

@@ -13,12 +13,12 @@ namespace {
 
 /// A member takes a request of 1.5 MB (--max-request-bytes). A renewal has the record as it was and as it shall be,
 /// with the data as base64.
-constexpr std::size_t mostPayload = std::size_t{500} << 10U;
+constexpr std::size_t largestPayload = std::size_t{500} << 10U;
 
 const State& stateOf(const stored::StoredLease& lease) { return static_cast<const State&>(lease); }
 
 /// Two keys for each lease. A swap is a transaction.
-class EtcdRegister final : public stored::Register {
+class EtcdRegister final : public stored::Register, public stored::RegisterExtras {
  public:
   explicit EtcdRegister(CorePtr core) : core_{std::move(core)} {}
 
@@ -58,14 +58,7 @@ class EtcdRegister final : public stored::Register {
     return tokensIn(*core_, key, stateOf(lease));
   }
 
-  [[nodiscard]] OptionFaults faultsOfPayload(const std::string& data,
-                                             const std::map<std::string, std::string>& attributes) const override {
-    std::size_t size = data.size();
-    for (const auto& [name, text] : attributes) size += name.size() + text.size();
-    if (size <= mostPayload) return {};
-    return {{"data", "with the attributes it has " + std::to_string(size) +
-                         " bytes, and a request to etcd has room for " + std::to_string(mostPayload)}};
-  }
+  [[nodiscard]] std::size_t mostPayload() const noexcept override { return largestPayload; }
 
  private:
   const CorePtr core_;
@@ -77,8 +70,9 @@ std::shared_ptr<LeaseStore> makeStore(const std::string& prefix, StoreParts part
   auto core = std::make_shared<Core>(Keys{prefix}, "etcd at " + parts.gateway->describe() + ", keys " + prefix,
                                      parts.scheduler, parts.gateway);
   auto hints = std::make_shared<EtcdHints>(core->gateway, core->keys, core->where);
-  return stored::makeRegisterStore({std::make_shared<EtcdRegister>(std::move(core)), std::move(parts.scheduler),
-                                    std::move(hints), std::move(parts.logger), std::move(parts.gateway)});
+  auto leases = std::make_shared<EtcdRegister>(std::move(core));
+  return stored::makeRegisterStore({leases, std::move(parts.scheduler), std::move(hints), std::move(parts.logger),
+                                    std::move(parts.gateway), leases});
 }
 
 }  // namespace tenure::etcd_store

@@ -129,9 +129,9 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
     progress_->reached(event->resourceVersion);
     progress_->accepted();
     noteShown(*event);
-    stored::Tidings tidings = tidingsIn(core_->where, *event);
-    tidings.loss = progress_->overwrites(*event) || tidings.loss;
-    tell(tidings);
+    stored::StreamEvent streamed = streamEventIn(core_->where, *event);
+    streamed.loss = progress_->overwrites(*event) || streamed.loss;
+    tell(streamed);
   }
 
   /// What it shows need not be asked for: heartbeats, and a release.
@@ -171,8 +171,8 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
     core_->watched.streamEnds(number_);
   }
 
-  void tell(const stored::Tidings& tidings) {
-    permit_.call([&] { handlers_.onTidings(tidings); });
+  void tell(const stored::StreamEvent& streamed) {
+    permit_.call([&] { handlers_.onEvent(streamed); });
   }
 
   const CorePtr core_;
@@ -197,16 +197,16 @@ std::shared_ptr<void> LeaseHints::open(const std::set<LeaseKey>& watched, stored
 
 bool LeaseHints::covers(const std::set<LeaseKey>& watched) const { return progress_->covers(watched); }
 
-stored::Tidings tidingsIn(const std::string& where, const WatchEvent& event) {
-  stored::Tidings tidings{.alive = true};
+stored::StreamEvent streamEventIn(const std::string& where, const WatchEvent& event) {
+  stored::StreamEvent streamed{.alive = true};
   const auto key = event.object ? leaseIn(*event.object) : std::nullopt;
-  if (!key) return tidings;
+  if (!key) return streamed;
   // The store deletes no object. (One that loses the store's label looks as if it were deleted; a read tells.)
-  tidings.loss = event.kind == WatchEvent::Kind::deleted;
+  streamed.loss = event.kind == WatchEvent::Kind::deleted;
   stored::LeaseChange change{*key};
-  if (!tidings.loss) change.term = termIn(*event.object, storedIn({where, *key}, *event.object));
-  tidings.changes.push_back(std::move(change));
-  return tidings;
+  if (!streamed.loss) change.term = termIn(*event.object, storedIn({where, *key}, *event.object));
+  streamed.changes.push_back(std::move(change));
+  return streamed;
 }
 
 }  // namespace tenure::kubernetes_store

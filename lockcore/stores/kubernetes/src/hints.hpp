@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "core.hpp"
 #include "lockcore/stored/hint_source.hpp"
 #include "replies.hpp"
+#include "state.hpp"
 
 namespace tenure::kubernetes_store {
 
@@ -43,6 +43,6 @@ class LeaseHints final : public stored::HintSource {
 };
 
 /// What an event tells. Empty changes: it is about an object that keeps no lease.
-[[nodiscard]] stored::Tidings tidingsIn(const std::string& where, const WatchEvent& event);
+[[nodiscard]] stored::StreamEvent streamEventIn(const std::string& where, const WatchEvent& event);
 
 }  // namespace tenure::kubernetes_store

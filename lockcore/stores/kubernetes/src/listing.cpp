@@ -83,7 +83,8 @@ void scanLeases(const CorePtr& core, const std::string& prefix, const std::strin
        [core, prefix, place = std::move(place), handler = std::move(handler)](const Outcome& outcome) {
          auto page = pageIn(*core, prefix, place, outcome);
          if (page.has_error()) return handler(page.error());
-         handler(stored::ScannedPage{std::move(*page), outcome ? outcome->body.size() : 0});
+         page->bytes = outcome ? outcome->body.size() : 0;
+         handler(std::move(page));
        });
 }
 

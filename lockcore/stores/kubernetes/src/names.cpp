@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "lockcore/port/key_place.hpp"
+#include "lockcore/port/stored_key.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {

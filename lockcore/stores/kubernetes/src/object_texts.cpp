@@ -10,7 +10,6 @@
 #include <boost/json/value.hpp>
 
 #include "annotations.hpp"
-#include "lockcore/port/attributes_json.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
 #include "micro_time.hpp"

@@ -7,7 +7,7 @@
 
 #include "lease_object.hpp"
 #include "lockcore/stored/decisions.hpp"
-#include "renew_time.hpp"
+#include "micro_time.hpp"
 
 namespace tenure::kubernetes_store {
 

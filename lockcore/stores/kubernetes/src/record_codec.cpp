@@ -7,7 +7,6 @@
 
 #include "annotations.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "lockcore/port/attributes_json.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
 #include "lockcore/port/quoted_text.hpp"

@@ -10,9 +10,9 @@
 #include <boost/json/object.hpp>
 
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/register.hpp>
 
 #include "lease_object.hpp"
-#include "lockcore/stored/stored_lease.hpp"
 
 namespace tenure::kubernetes_store {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "hints.hpp"
-#include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "replies.hpp"
 #include "state.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 /// All annotations of an object have room for 256 KiB. What is left is for the others: names, holder, and what other
 /// programs add.
-constexpr std::size_t mostPayload = std::size_t{224} << 10U;
+constexpr std::size_t mostOfAnnotations = std::size_t{224} << 10U;
 
 std::size_t sizeAsBase64(std::size_t bytes) { return (bytes + 2) / 3 * 4; }
 
@@ -28,7 +28,7 @@ std::string missingIn(const Rights& rights) {
 }
 
 /// A Lease object for each lease. A swap is an update that requires the object's resourceVersion.
-class KubernetesRegister final : public stored::Register {
+class KubernetesRegister final : public stored::Register, public stored::RegisterExtras {
  public:
   explicit KubernetesRegister(CorePtr core) : core_{std::move(core)} {}
 
@@ -77,10 +77,10 @@ class KubernetesRegister final : public stored::Register {
                                              const std::map<std::string, std::string>& attributes) const override {
     std::size_t size = sizeAsBase64(data.size());
     if (!attributes.empty()) size += attributesToJson(attributes).value_or(std::string{}).size();
-    if (size <= mostPayload) return {};
+    if (size <= mostOfAnnotations) return {};
     return {{"data", "with the attributes it takes " + std::to_string(size) +
                          " bytes of annotations, and an object of Kubernetes has room for " +
-                         std::to_string(mostPayload)}};
+                         std::to_string(mostOfAnnotations)}};
   }
 
   [[nodiscard]] stored::LoadedLease shown(const LeaseKey& key) override {
@@ -110,8 +110,9 @@ std::shared_ptr<LeaseStore> makeStore(const Settings& settings, StoreParts parts
       settings, "Kubernetes at " + parts.gateway->describe() + ", namespace " + settings.inNamespace, parts.logger,
       parts.scheduler, parts.gateway);
   auto hints = parts.watches ? std::make_shared<LeaseHints>(core) : nullptr;
-  return stored::makeRegisterStore({std::make_shared<KubernetesRegister>(std::move(core)), std::move(parts.scheduler),
-                                    std::move(hints), std::move(parts.logger), std::move(parts.gateway)});
+  auto leases = std::make_shared<KubernetesRegister>(std::move(core));
+  return stored::makeRegisterStore({leases, std::move(parts.scheduler), std::move(hints), std::move(parts.logger),
+                                    std::move(parts.gateway), leases});
 }
 
 }  // namespace tenure::kubernetes_store

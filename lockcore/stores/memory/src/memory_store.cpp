@@ -5,10 +5,10 @@
 #include <mutex>
 #include <utility>
 
-#include <tenure/lockcore/store_checks.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/call_permit.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "memory_table.hpp"
@@ -43,7 +43,7 @@ class MemoryStore final : public LeaseStore, public std::enable_shared_from_this
   void ensureSchema(CallOptions, StatusHandler handler) override { answer(std::move(handler), StoreStatus{}); }
 
   void read(const LeaseKey& key, CallOptions, ReadHandler handler) override {
-    look(refusalOf(key), std::move(handler), [&] { return table_.at(key).told(); });
+    look(refusalOf(key), std::move(handler), [&] { return table_.at(key).answer(); });
   }
 
   void write(WriteRequest request, CallOptions, WriteHandler handler) override {

@@ -52,7 +52,7 @@ struct Job {
 };
 
 /// What the server said beside or instead of rows.
-struct Complaint {
+struct ServerError {
   std::string severity{};  ///< never translated: ERROR, FATAL, PANIC, WARNING, ...
   std::string sqlState{};
   std::string message{};  ///< for people only
@@ -70,10 +70,10 @@ struct JobReply {
   Commit commit{Commit::notSent};
   std::vector<std::vector<Row>> rows{};  ///< of `statements`, as far as they were answered without an error
   std::vector<std::size_t> changed{};    ///< how many rows each answered statement of `statements` changed or returned
-  std::optional<Complaint> error{};      ///< the first ERROR, FATAL or PANIC
-  std::vector<Complaint> warnings{};     ///< the first ones that came with severity WARNING
-  std::string trouble{};                 ///< for people: why the connection ended or was not made, or that time was up
-  /// The trouble is of a kind that waiting does not mend soon (a refused password, an unknown name, a bad certificate).
+  std::optional<ServerError> error{};    ///< the first ERROR, FATAL or PANIC
+  std::vector<ServerError> warnings{};   ///< the first ones that came with severity WARNING
+  std::string why{};                     ///< for people: why the connection ended or was not made, or that time was up
+  /// An error of a kind that waiting does not repair soon (a refused password, an unknown name, a bad certificate).
   enum class Cause { none, transient, credentials, misconfigured } cause{Cause::none};
 };
 

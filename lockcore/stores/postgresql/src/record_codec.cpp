@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lockcore/port/ascii_text.hpp"
-#include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
 #include "token_rule.hpp"
 

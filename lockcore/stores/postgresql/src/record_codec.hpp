@@ -10,10 +10,10 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/register.hpp>
 
 #include "database.hpp"
 #include "lockcore/stored/decisions.hpp"
-#include "lockcore/stored/stored_lease.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {

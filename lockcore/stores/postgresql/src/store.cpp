@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "lockcore/port/key_place.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "renewal_batch.hpp"
@@ -15,7 +15,7 @@ namespace tenure::postgresql_store {
 namespace {
 
 /// PostgreSQL ends a value at 1 GB, and data travels as two digits a byte.
-constexpr std::size_t mostData = std::size_t{256} << 20U;
+constexpr std::size_t largestPayload = std::size_t{256} << 20U;
 
 /// The row of a read; empty: it was not answered.
 std::optional<StoreResult<RowState>> leaseIn(const StoreCore& core, const JobReply& reply) {
@@ -30,24 +30,24 @@ ListedLease listed(RowState lease) {
 }
 
 /// All rows of the answer. A row that is not understood is reported beside the good ones.
-StoreResult<stored::ScannedPage> pageFrom(const StoreCore& core, const JobReply& reply) {
+PageOutcome pageFrom(const StoreCore& core, const JobReply& reply) {
   if (auto fault = faultOfRead(core.call("listing leases"), reply)) return std::move(*fault);
-  stored::ScannedPage scanned;
-  if (reply.rows.empty()) return scanned;
-  std::vector<ListedLease>& leases = scanned.page.leases;
+  ListPage page;
+  if (reply.rows.empty()) return page;
+  std::vector<ListedLease>& leases = page.leases;
   for (const Row& row : reply.rows.front()) {
     auto lease = leaseFrom(core.place(), row);
     if (lease.has_error()) return lease.error();
     if (lease->row[versionColumn]) leases.push_back(listed(std::move(*lease)));
   }
-  if (leases.size() <= leasesOfAPage) return scanned;
-  scanned.page.next = placeOf(leases.back().key);
+  if (leases.size() <= leasesOfAPage) return page;
+  page.next = placeOf(leases.back().key);
   leases.pop_back();
-  return scanned;
+  return page;
 }
 
 /// A row for each lease. A swap is a transaction of one statement.
-class PostgresqlRegister final : public stored::Register {
+class PostgresqlRegister final : public stored::Register, public stored::RegisterExtras {
  public:
   PostgresqlRegister(CorePtr core, std::shared_ptr<RenewalBatcher> renewals, StoreParts& parts)
       : core_{std::move(core)}, renewals_{std::move(renewals)}, watch_{std::move(parts.watch)} {}
@@ -90,10 +90,10 @@ class PostgresqlRegister final : public stored::Register {
             stored::ScanHandler handler) override {
     const auto first = from.empty() ? LeaseKey{prefix, ""} : keyAt(from);
     if (!first) {
-      return core_->post(std::move(handler), StoreResult<stored::ScannedPage>{StoreError{
-                                                 ErrorClass::misconfigured,
-                                                 core_->where() + ": \"" + from +
-                                                     "\" is not a place in a listing; give the `next` of a page"}});
+      return core_->post(std::move(handler),
+                         PageOutcome{StoreError{ErrorClass::misconfigured,
+                                                core_->where() + ": \"" + from +
+                                                    "\" is not a place in a listing; give the `next` of a page"}});
     }
     StoreCore::run(
         core_, Jobs::list(prefix, *first, leasesOfAPage + 1), deadline,
@@ -105,11 +105,7 @@ class PostgresqlRegister final : public stored::Register {
     return tokensFrom(static_cast<const RowState&>(lease).row);
   }
 
-  [[nodiscard]] OptionFaults faultsOfPayload(const std::string& data,
-                                             const std::map<std::string, std::string>& /*attributes*/) const override {
-    if (data.size() <= mostData) return {};
-    return {{"data", "PostgreSQL takes at most 256 MiB here"}};
-  }
+  [[nodiscard]] std::size_t mostPayload() const noexcept override { return largestPayload; }
 
   [[nodiscard]] bool keepsReads() const noexcept override { return true; }
 
@@ -161,9 +157,10 @@ std::shared_ptr<LeaseStore> makeStore(const PostgresqlStoreOptions& options, Sto
   const auto renewals = std::make_shared<RenewalBatcher>(core);
   auto leases = std::make_shared<PostgresqlRegister>(core, renewals, parts);
   if (!options.livenessDirectory.empty()) leases->keepFilesIn(options.livenessDirectory, parts.logger);
-  return stored::makeRegisterStore({.leases = std::move(leases),
+  return stored::makeRegisterStore({.leases = leases,
                                     .scheduler = std::move(parts.scheduler),
-                                    .connection = untilTheEnd(std::move(parts.database), core, renewals)});
+                                    .connection = untilTheEnd(std::move(parts.database), core, renewals),
+                                    .extras = leases});
 }
 
 }  // namespace tenure::postgresql_store

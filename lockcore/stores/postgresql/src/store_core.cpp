@@ -21,7 +21,7 @@ void StoreCore::run(const CorePtr& core, Job job, const Deadline& deadline, JobH
   const auto database = core->database_.lock();
   if (!database) {
     JobReply gone;
-    gone.trouble = "the store was destroyed";
+    gone.why = "the store was destroyed";
     gone.cause = JobReply::Cause::transient;
     return handler(std::move(gone));
   }

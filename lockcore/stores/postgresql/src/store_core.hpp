@@ -12,7 +12,6 @@
 
 #include "database.hpp"
 #include "jobs.hpp"
-#include "lockcore/runtime/call_deadline.hpp"
 #include "notifier.hpp"
 #include "outcomes/judge.hpp"
 #include "record_codec.hpp"

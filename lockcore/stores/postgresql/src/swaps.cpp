@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "lockcore/port/write_purpose.hpp"
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "lockcore/stored/register.hpp"
+#include "lockcore/stored/register_store.hpp"
 #include "store_core.hpp"
 
 namespace tenure::postgresql_store {

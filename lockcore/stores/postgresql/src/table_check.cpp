@@ -112,7 +112,7 @@ TableState tableStateFrom(const Call& call, const Row& row) {
     return state;
   }
   if (row[standbyColumn] == "t") {
-    state.fault = errorOf(call, Complaint{"ERROR", "25006", "this server is a standby"});
+    state.fault = errorOf(call, ServerError{"ERROR", "25006", "this server is a standby"});
     return state;
   }
   state.exists = row[kindColumn].has_value();
@@ -120,7 +120,7 @@ TableState tableStateFrom(const Call& call, const Row& row) {
   if (std::string fault = faultIn(row); !fault.empty()) {
     state.fault = StoreError{ErrorClass::misconfigured, table + fault, true};
   } else if (row[grantsColumn] != "t") {
-    state.fault = errorOf(call, Complaint{"ERROR", "42501", "the role may not select, insert and update here"});
+    state.fault = errorOf(call, ServerError{"ERROR", "42501", "the role may not select, insert and update here"});
   }
   return state;
 }

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include "lockcore/liveness/term_end.hpp"
+#include "lockcore/liveness/local_death_notice.hpp"
 #include "lockcore/runtime/directory.hpp"
-#include "lockcore/runtime/network_file_system.hpp"
+#include "lockcore/runtime/file_rights.hpp"
 
 namespace tenure::postgresql_store {
 namespace {

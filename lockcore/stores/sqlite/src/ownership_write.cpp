@@ -1,9 +1,9 @@
 #include "ownership_write.hpp"
 
-#include <tenure/lockcore/store_checks.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
-#include "lockcore/liveness/term_end.hpp"
-#include "lockcore/port/write_purpose.hpp"
+#include "lockcore/liveness/local_death_notice.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "transaction.hpp"
 
 namespace tenure::sqlite_store {
@@ -78,7 +78,7 @@ WriteOutcome OwnershipWrite::stateOfNewFile() {
   if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
   const auto found = selectLease(session_, request_.key, what_);
   if (found.has_error()) return Conflict{};
-  ReadOutcome told = found->told();
+  ReadOutcome told = found->answer();
   if (told.has_error()) return Rejected{told.error()};
   return Conflict{std::move(*told)};
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "connection.hpp"
-#include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/json_text.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

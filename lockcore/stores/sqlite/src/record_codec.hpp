@@ -4,10 +4,10 @@
 #include <string>
 
 #include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/sqlite/statement.hpp"
-#include "lockcore/stored/stored_lease.hpp"
 
 namespace tenure::sqlite_store {
 

@@ -1,4 +1,4 @@
-// One thread's connection to the store's database: opened when needed, checked before use, dropped after trouble.
+// One thread's connection to the store's database: opened when needed, checked before use, dropped after an error.
 #pragma once
 
 #include <atomic>

@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::sqlite_store {

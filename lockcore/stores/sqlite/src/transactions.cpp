@@ -7,11 +7,11 @@
 #include <sqlite3.h>
 
 #include <tenure/lockcore/lease_store.hpp>
-#include <tenure/lockcore/store_checks.hpp>
 
-#include "lockcore/port/key_place.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/saturating_time.hpp"
+#include "lockcore/port/store_checks.hpp"
+#include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "record_codec.hpp"
 #include "transaction.hpp"
@@ -31,7 +31,7 @@ ReadOutcome readLease(Session& session, const LeaseKey& key) {
   if (!*ready) return std::optional<LeaseRecord>{};
   const auto found = selectLease(session, key, "reading lease " + toString(key));
   if (found.has_error()) return found.error();
-  return found->told();
+  return found->answer();
 }
 
 namespace {

@@ -8,7 +8,8 @@
 
 #include <sqlite3.h>
 
-#include "lockcore/port/write_purpose.hpp"
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "ownership_write.hpp"
 #include "transaction.hpp"
 

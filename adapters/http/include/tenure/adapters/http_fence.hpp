@@ -1,5 +1,9 @@
-// Keeps requests of former leaders away from an HTTP service. This is for a server of your own; `tenure fence proxy`
-// puts the same fence in front of a service that is not to be changed.
+// Keeps requests of former leaders away from an HTTP service: the header by which a request says under whose term it is
+// sent, the keys that sign it, the client that sends it, and the fence for your own server. `tenure fence proxy` puts
+// the same fence in front of a service that is not to be changed. docs/fencing/http.md has the header's grammar, for
+// clients in other languages:
+//
+//     Fencing-Token: billing=42;holder="billing-1#5f2c..."
 #pragma once
 
 #include <chrono>
@@ -9,15 +13,52 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include <tenure/adapters/fence_header.hpp>
+#include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+inline constexpr std::string_view fenceHeaderName = "Fencing-Token";
+
+/// A secret that clients and the fence share. To change it, first let the fence know both keys, then move the clients
+/// to the new one, then remove the old one from the fence.
+struct TENURE_API FenceKey {
+  std::string id;      ///< 1 to 64 of A-Z a-z 0-9 . _ -; travels with the request
+  std::string secret;  ///< any bytes, at least 32 of them, random
+
+  friend bool operator==(const FenceKey&, const FenceKey&) = default;
+};
+
+/// Parses a key as key files and variables have it: `ID SECRET`, the secret in base64 with its padding. Empty if the
+/// text is not of this form.
+[[nodiscard]] TENURE_API std::optional<FenceKey> parseFenceKey(std::string_view text);
+
+/// What a client signs with.
+struct TENURE_API FenceSigner {
+  FenceKey key;
+  /// The name of the intended service: one of the names that its fence was given (HttpFenceOptions::audience). A
+  /// signature for one service is worthless at another service that has the same keys.
+  std::string audience;
+};
+
+/// What is wrong with the keys, one sentence for each fault; empty if they may be used together.
+[[nodiscard]] TENURE_API std::vector<std::string> faultsOf(const std::vector<FenceKey>& keys);
+
+/// `sha-256=:...:`, the value of Content-Digest for a body.
+[[nodiscard]] TENURE_API std::string contentDigestOf(std::string_view body);
+
+/// The headers that a request needs: Fencing-Token and, if the request is signed and has a body, Content-Digest.
+/// `signer` may be null: then the request is not signed.
+using HeaderLines = std::vector<std::pair<std::string, std::string>>;
+[[nodiscard]] TENURE_API HeaderLines fenceHeaders(const TermStamp& stamp, std::string_view method,
+                                                  std::string_view target, std::string_view body,
+                                                  const FenceSigner* signer = nullptr);
 
 /// What happens to requests without a Fencing-Token header.
 enum class WithoutToken {
@@ -138,5 +179,42 @@ class TENURE_API HttpFence {
 /// `type` its Content-Type. Empty if the answer comes from the service itself.
 [[nodiscard]] TENURE_API std::optional<FenceError> httpFenceError(const TermStamp& mine, int status,
                                                                   std::string_view type, std::string_view tokenHeader);
+
+struct TENURE_API HttpCall {
+  std::string method{"POST"};
+  std::string target{"/"};
+  std::string body{};
+};
+
+/// What the client received. Of the headers it has only the two by which a refusal is recognised.
+struct TENURE_API HttpReply {
+  int status{0};
+  std::string contentType{};
+  std::string fencingToken{};
+  std::string body{};
+};
+
+/// Stamps requests, and tells a fence's refusal from the service's own answers. Satisfies FencedWriter, except that
+/// only the service decides what a request does and whether it does all of it.
+class TENURE_API HttpFenceClient {
+ public:
+  /// Sends the call with these headers in addition to its own. If there is no answer: transient trouble, with
+  /// `mayBeWritten` unless nothing was sent.
+  using Send = std::function<FenceResult<HttpReply>(const HttpCall&, const HeaderLines&)>;
+
+  explicit HttpFenceClient(Send send, std::optional<FenceSigner> signer = {})
+      : send_{std::move(send)}, signer_{std::move(signer)} {}
+
+  /// The service's answer whatever its status; StaleToken or ForeignTerm if a fence has refused; or trouble.
+  [[nodiscard]] FenceResult<HttpReply> write(const TermStamp& stamp, const HttpCall& call) const;
+  /// The same under a term: see underTerm.
+  [[nodiscard]] FenceResult<HttpReply> write(const FencedTerm& term, const HttpCall& call) const {
+    return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, call); });
+  }
+
+ private:
+  Send send_;
+  std::optional<FenceSigner> signer_;
+};
 
 }  // namespace tenure

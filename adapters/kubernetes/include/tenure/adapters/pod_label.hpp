@@ -8,8 +8,9 @@
 
 #include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
 namespace tenure {

@@ -10,7 +10,6 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/election/elector_view.hpp>
-#include <tenure/election/shards_view.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/logger.hpp>

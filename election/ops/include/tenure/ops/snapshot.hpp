@@ -1,4 +1,5 @@
-// What an elector knew at one moment, as plain data: for metrics, for status pages, for bridges to other exporters.
+// What an elector knew at one moment, as plain data: for metrics, for status pages, for bridges to other exporters; and
+// as JSON, as the listener serves it. Keys are stable; new ones may come.
 #pragma once
 
 #include <chrono>
@@ -9,7 +10,6 @@
 
 #include <tenure/election/elector_view.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_counts.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure::ops {
@@ -34,5 +34,22 @@ struct TENURE_API Snapshot {
 /// Takes a snapshot. Waits for no lock: if the status is being changed at this moment, it is tried again for some
 /// microseconds; then that of `last` is taken, which may be null.
 [[nodiscard]] TENURE_API Snapshot snapshotOf(const ElectorView& elector, const Snapshot* last = nullptr);
+
+/// `{"group":..., "candidate":..., "leads":true, "fencing_token":41, "remaining_ms":6543}`, with a line break. While
+/// this process does not lead, the token is null and the time 0.
+[[nodiscard]] TENURE_API std::string leaderJson(const std::string& group, const std::string& candidate,
+                                                const LeaderStanding& standing);
+
+/// `{"electors":[{...}, ...]}`, with a line break.
+[[nodiscard]] TENURE_API std::string statusJson(const std::vector<Snapshot>& electors);
+
+struct TENURE_API GroupEvents {
+  std::string group;
+  std::vector<TermEvent> events;  ///< oldest first
+};
+
+/// `{"groups":[{"group":..., "events":[{"at":..., "at_ms":..., "event":"revoked", "fencing_token":41,
+/// "reason":"expired", "detail":...}, ...]}]}`, with a line break.
+[[nodiscard]] TENURE_API std::string historyJson(const std::vector<GroupEvents>& groups);
 
 }  // namespace tenure::ops

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+
+namespace tenure {
+class LeaseStore;
+}
 
 namespace tenure::test {
 

@@ -66,9 +66,9 @@ Reply MemberCall::replyOf(net::HttpResponse response) const {
   return {response.status, std::move(response.body), members_->nameOf(member_), copiesOut_ || response.copiesOut};
 }
 
-void MemberCall::note(const std::string& trouble, bool isConfiguration) {
+void MemberCall::note(const std::string& error, bool isConfiguration) {
   onlyConfiguration_ = onlyConfiguration_ && isConfiguration;
-  troubles_ += (troubles_.empty() ? "" : "; ") + trouble;
+  errors_ += (errors_.empty() ? "" : "; ") + error;
 }
 
 void MemberCall::noAnswer(const HttpError& error) {
@@ -85,17 +85,17 @@ void MemberCall::noResult(net::HttpResponse response) {
   if (refusesToken_ && refusesToken_(response.status, response.body)) return answer(replyOf(std::move(response)));
   const Verdict verdict = verdictOn(response.status, response.body);
   const bool isEtcds = response.status >= 400 && verdict.told.code != 0;
-  const std::string trouble =
+  const std::string error =
       members_->nameOf(member_) + ": status " + std::to_string(response.status) +
       (isEtcds ? ", code " + std::to_string(verdict.told.code) : ", which is no answer of etcd's");
-  members_->failed(member_, trouble);
+  members_->failed(member_, error);
   const Rank rank = !isEtcds                                      ? Rank::strange
                     : verdict.errorClass == ErrorClass::transient ? Rank::unable
                                                                   : Rank::refusal;
   Reply reply = replyOf(std::move(response));
   if (ask_.repeat == Gateway::Repeat::no) return answer(std::move(reply));
   copiesOut_ = copiesOut_ || verdict.maybeApplied || reply.copiesOut;
-  note(trouble, false);
+  note(error, false);
   if (rank >= rank_) {
     rank_ = rank;
     best_ = std::make_shared<Reply>(std::move(reply));
@@ -119,8 +119,8 @@ void MemberCall::giveUp() {
     best_->copiesOut = copiesOut_;
     return answer(std::move(*best_));
   }
-  const bool isConfiguration = onlyConfiguration_ && !troubles_.empty();
-  const std::string why = troubles_.empty() ? "the time was over before a member was asked" : troubles_;
+  const bool isConfiguration = onlyConfiguration_ && !errors_.empty();
+  const std::string why = errors_.empty() ? "the time was over before a member was asked" : errors_;
   answer(CallFault{{isConfiguration ? ErrorClass::misconfigured : ErrorClass::transient, "no member answered: " + why},
                    copiesOut_});
 }

@@ -52,7 +52,7 @@ class MemberCall : public std::enable_shared_from_this<MemberCall> {
   void noResult(net::HttpResponse response);
   void foreign(const std::string& why);
   void giveUp();
-  void note(const std::string& trouble, bool isConfiguration);
+  void note(const std::string& error, bool isConfiguration);
   [[nodiscard]] Reply replyOf(net::HttpResponse response) const;
   void answer(Outcome outcome);
 
@@ -67,7 +67,7 @@ class MemberCall : public std::enable_shared_from_this<MemberCall> {
   bool copiesOut_{false};
   bool onlyConfiguration_{true};  ///< all that went wrong is a matter of certificates and endpoints
   bool allAnswered_{true};
-  std::string troubles_{};
+  std::string errors_{};
   /// What is told if there is no result: the better it is known to be etcd's and to pass, the higher.
   enum class Rank { none, strange, refusal, unable };
   Rank rank_{Rank::none};

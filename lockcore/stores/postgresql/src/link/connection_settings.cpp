@@ -220,7 +220,7 @@ Destination destinationOf(const Settings& settings, const std::string& passwordF
   const ConnectionHandle connection = startConnecting(look);
   if (!connection) return {.fault = "out of memory"};
   Destination destination{.settings = settings};
-  const std::string answer = troubleOf(connection.get());
+  const std::string answer = lastErrorOf(connection.get());
   if (answer.find(onlyToLook) == std::string::npos) destination.fault = answer;
   const OptionList options{PQconninfo(connection.get())};
   const Settings found = valuesOf(options.get());

@@ -126,12 +126,12 @@ void JobAccount::take(const PGresult& result) {
   if (answered_ >= messages_.size()) return;
   const ExecStatusType status = PQresultStatus(&result);
   if (status == PGRES_FATAL_ERROR) {
-    const Complaint complaint = complaintOf(&result);
-    if (complaint.severity.empty()) return;  // libpq's own trouble with the connection
-    if (!reply_.error) reply_.error = complaint;
+    const ServerError serverError = serverErrorOf(&result);
+    if (serverError.severity.empty()) return;  // libpq's own error on the connection
+    if (!reply_.error) reply_.error = serverError;
     // An ERROR undoes the transaction, and the server skips what comes behind it. A FATAL ends the connection and tells
     // nothing about a COMMIT that may have been carried out.
-    if (complaint.severity == "ERROR" && answered_ <= deciding_ && !decided_) decided_ = rolledBack_ = true;
+    if (serverError.severity == "ERROR" && answered_ <= deciding_ && !decided_) decided_ = rolledBack_ = true;
     return;
   }
   if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY) return;
@@ -148,11 +148,11 @@ void JobAccount::take(const PGresult& result) {
 }
 
 void JobAccount::notice(const PGresult& result) {
-  Complaint complaint = complaintOf(&result);
-  if (complaint.severity == "WARNING") {
-    if (reply_.warnings.size() < mostWarnings) reply_.warnings.push_back(std::move(complaint));
-  } else if ((complaint.severity == "FATAL" || complaint.severity == "PANIC") && !reply_.error) {
-    reply_.error = std::move(complaint);
+  ServerError serverError = serverErrorOf(&result);
+  if (serverError.severity == "WARNING") {
+    if (reply_.warnings.size() < mostWarnings) reply_.warnings.push_back(std::move(serverError));
+  } else if ((serverError.severity == "FATAL" || serverError.severity == "PANIC") && !reply_.error) {
+    reply_.error = std::move(serverError);
   }
 }
 

@@ -97,14 +97,14 @@ class Core : public std::enable_shared_from_this<Core> {
         [this](const std::string& payload, std::function<void(bool)> done) { notify(payload, std::move(done)); });
   }
 
-  void push(std::unique_ptr<Order> order) {
+  void push(std::unique_ptr<QueuedJob> queued) {
     bool first = false;
     {
       const std::lock_guard lock{mutex_};
       first = inbox_.empty();
-      inbox_.push_back(std::move(order));
+      inbox_.push_back(std::move(queued));
     }
-    // The thread takes all orders at once, so only the first one has to wake it.
+    // The thread takes all queued jobs at once, so only the first one has to wake it.
     if (first) asio::post(loop_, [this] { takeOrders(); });
   }
 
@@ -127,13 +127,13 @@ class Core : public std::enable_shared_from_this<Core> {
     auto open = pool_->closeAll();
     {
       const std::lock_guard lock{mutex_};
-      for (auto& order : inbox_) {
-        open.emplace_back(std::move(order),
-                          JobReply{.trouble = "the store was closed", .cause = JobReply::Cause::transient});
+      for (auto& queued : inbox_) {
+        open.emplace_back(std::move(queued),
+                          JobReply{.why = "the store was closed", .cause = JobReply::Cause::transient});
       }
       inbox_.clear();
     }
-    for (auto& [order, reply] : open) answer(std::move(order), std::move(reply));
+    for (auto& [queued, reply] : open) answer(std::move(queued), std::move(reply));
   }
 
   /// Jobs that were pushed before go out first. What a handler on the thread has posted is queued when that handler
@@ -144,21 +144,21 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   void takeOrders() {
-    std::vector<std::unique_ptr<Order>> orders;
+    std::vector<std::unique_ptr<QueuedJob>> queuedJobs;
     {
       const std::lock_guard lock{mutex_};
-      orders.swap(inbox_);
+      queuedJobs.swap(inbox_);
     }
-    pool_->submit(std::move(orders));
+    pool_->submit(std::move(queuedJobs));
   }
 
   void notify(const std::string& payload, std::function<void(bool)> done) {
-    std::vector<std::unique_ptr<Order>> orders;
-    orders.push_back(std::make_unique<Order>(
+    std::vector<std::unique_ptr<QueuedJob>> queuedJobs;
+    queuedJobs.push_back(std::make_unique<QueuedJob>(
         Job{.writes = true, .history = false, .statements = {{StatementId::notify, {channel_, '{' + payload + '}'}}}},
         [done = std::move(done)](const JobReply& reply) { done(reply.commit == JobReply::Commit::done); },
         testNotifyTime, around_->now() + testNotifyTime));
-    pool_->submit(std::move(orders));
+    pool_->submit(std::move(queuedJobs));
   }
 
   const Logger logger_;
@@ -166,7 +166,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Watchers watchers_{};
 
   std::mutex mutex_;  ///< guards the inbox
-  std::vector<std::unique_ptr<Order>> inbox_{};
+  std::vector<std::unique_ptr<QueuedJob>> inbox_{};
 
   // Used on the link's thread only. Later members use earlier ones.
   asio::io_context loop_{1};
@@ -204,7 +204,8 @@ class PostgresqlLink final : public Link {
     const nanoseconds limited = std::clamp(timeout, nanoseconds{0}, longestTimeout);
     if (!mark_.isHere()) return answerInChild(std::move(handler));
     const std::shared_ptr<Core> kept = core_;  // the handler may destroy the link before this call is over
-    kept->push(std::make_unique<Order>(std::move(job), std::move(handler), limited, readClock().boottime + limited));
+    kept->push(
+        std::make_unique<QueuedJob>(std::move(job), std::move(handler), limited, readClock().boottime + limited));
   }
 
   std::shared_ptr<void> watch(std::string payload, std::function<void()> hint) override {
@@ -222,7 +223,7 @@ class PostgresqlLink final : public Link {
   /// The link's thread exists only in the parent.
   static void answerInChild(JobHandler handler) {
     sharedScheduler()->post([handler = std::move(handler)] {
-      handler({.trouble = "this process is a forked child of the one that made the store; make a store here",
+      handler({.why = "this process is a forked child of the one that made the store; make a store here",
                .cause = JobReply::Cause::misconfigured});
     });
   }

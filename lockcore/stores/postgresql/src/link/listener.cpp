@@ -31,7 +31,7 @@ Listener::Listener(Surroundings& around, const Settings& settings, const std::st
       channel_{std::move(channel)},
       watchers_{watchers},
       notify_{std::move(notify)},
-      opener_{around, settings, passwordFile},
+      attempt_{around, settings, passwordFile},
       wait_{around.makeWait()},
       again_{around.alarms, [this] { open(); }},
       untested_{around.alarms, [this] { testFailed(); }},
@@ -43,7 +43,7 @@ Listener::Listener(Surroundings& around, const Settings& settings, const std::st
 
 void Listener::start() {
   rest_.clear();
-  if (!connection_ && !opener_.isBusy() && !again_.isSet()) open();
+  if (!connection_ && !attempt_.isBusy() && !again_.isSet()) open();
 }
 
 void Listener::mayRest() {
@@ -51,7 +51,7 @@ void Listener::mayRest() {
 }
 
 void Listener::stop() {
-  opener_.stop();
+  attempt_.stop();
   again_.clear();
   rest_.clear();
   disconnect();
@@ -66,7 +66,7 @@ void Listener::disconnect() noexcept {
 }
 
 void Listener::open() {
-  opener_.begin(connectTime, [this](Connected connected) { opened(std::move(connected)); });
+  attempt_.begin(connectTime, [this](Connected connected) { opened(std::move(connected)); });
 }
 
 void Listener::opened(Connected connected) {
@@ -78,7 +78,7 @@ void Listener::opened(Connected connected) {
       PQescapeIdentifier(connection_.get(), channel_.data(), channel_.size()), &PQfreemem};
   if (name) listen_ = std::string{"LISTEN "} + name.get();
   const bool sent = name && PQsetnonblocking(connection_.get(), 1) == 0 && send(listen_);
-  if (!sent) return lost(troubleOf(connection_.get()));
+  if (!sent) return lost(lastErrorOf(connection_.get()));
   wait_->take(PQsocket(connection_.get()));
   wait();
 }
@@ -94,7 +94,7 @@ void Listener::wait() {
 }
 
 void Listener::readable() {
-  if (PQconsumeInput(connection_.get()) == 0) return lost(troubleOf(connection_.get()));
+  if (PQconsumeInput(connection_.get()) == 0) return lost(lastErrorOf(connection_.get()));
   takeResults();
   if (connection_) takeNotifications();
   if (connection_) wait();
@@ -107,7 +107,7 @@ void Listener::takeResults() {
     const ResultHandle result{PQgetResult(connection_.get())};
     if (!result) return;
     if (listens_) continue;
-    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return lost(complaintOf(result.get()).message);
+    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return lost(serverErrorOf(result.get()).message);
     listens_ = true;
     watchers_.hintAll();
     test();
@@ -142,10 +142,10 @@ void Listener::testPassed() {
   nonce_.clear();
   untested_.clear();
   nextPause_ = firstRetry;
-  if (toldOfTrouble_ || toldOfPooler_) {
+  if (reportedError_ || reportedPooler_) {
     around_.logger.log(LogLevel::info, "PostgreSQL: notifications on channel " + channel_ + " arrive again");
   }
-  toldOfTrouble_ = toldOfPooler_ = false;
+  reportedError_ = reportedPooler_ = false;
   liftIdleLimit();
 }
 
@@ -161,7 +161,7 @@ void Listener::liftIdleLimit() {
 
 void Listener::testFailed() {
   disconnect();
-  if (!std::exchange(toldOfPooler_, true)) {
+  if (!std::exchange(reportedPooler_, true)) {
     around_.logger.log(LogLevel::warn,
                        "PostgreSQL: notifications on channel " + channel_ +
                            " do not arrive, as behind a pooler in transaction mode; candidates poll instead, and a "
@@ -172,7 +172,7 @@ void Listener::testFailed() {
 
 void Listener::lost(const std::string& why) {
   disconnect();
-  if (!std::exchange(toldOfTrouble_, true)) {
+  if (!std::exchange(reportedError_, true)) {
     around_.logger.log(LogLevel::warn,
                        "PostgreSQL: no connection for notifications: " + why + "; candidates poll until there is one");
   }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "connection_attempt.hpp"
 #include "lockcore/runtime/call_permit.hpp"
-#include "opener.hpp"
 
 namespace tenure::postgresql_store {
 
@@ -114,19 +114,19 @@ class Listener {
   const std::string channel_;
   const Watchers& watchers_;
   const Notify notify_;
-  Opener opener_;
+  ConnectionAttempt attempt_;
   ConnectionHandle connection_{};
   /// After the connection, so that the socket is released first.
   std::unique_ptr<SocketWait> wait_;
-  Bell again_;     ///< set: between two connections, or behind a pooler
-  Bell untested_;  ///< set: the test's notification is due
-  Bell rest_;      ///< set: nobody watches
+  Timer again_;     ///< set: between two connections, or behind a pooler
+  Timer untested_;  ///< set: the test's notification is due
+  Timer rest_;      ///< set: nobody watches
   std::chrono::nanoseconds nextPause_;
   std::string nonce_{};
   std::string listen_{};  ///< the statement
   bool listens_{false};   ///< the server has answered it
-  bool toldOfTrouble_{false};
-  bool toldOfPooler_{false};
+  bool reportedError_{false};
+  bool reportedPooler_{false};
   /// Answers that belong to an earlier connection find it gone.
   std::shared_ptr<int> life_{std::make_shared<int>()};
 };

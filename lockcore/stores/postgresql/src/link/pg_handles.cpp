@@ -28,18 +28,18 @@ std::string withoutAdvice(std::string text) {
 
 }  // namespace
 
-Complaint complaintOf(const PGresult* result) {
-  Complaint complaint{shortOf(result, PG_DIAG_SEVERITY_NONLOCALIZED, longestSeverity),
-                      shortOf(result, PG_DIAG_SQLSTATE, stateLength),
-                      shortOf(result, PG_DIAG_MESSAGE_PRIMARY, longestMessage)};
+ServerError serverErrorOf(const PGresult* result) {
+  ServerError serverError{shortOf(result, PG_DIAG_SEVERITY_NONLOCALIZED, longestSeverity),
+                          shortOf(result, PG_DIAG_SQLSTATE, stateLength),
+                          shortOf(result, PG_DIAG_MESSAGE_PRIMARY, longestMessage)};
   // A pooler's own complaints lack that field. It does not translate the other one.
-  if (complaint.severity.empty() && !complaint.sqlState.empty()) {
-    complaint.severity = shortOf(result, PG_DIAG_SEVERITY, longestSeverity);
+  if (serverError.severity.empty() && !serverError.sqlState.empty()) {
+    serverError.severity = shortOf(result, PG_DIAG_SEVERITY, longestSeverity);
   }
-  return complaint;
+  return serverError;
 }
 
-std::string troubleOf(const PGconn* connection) { return withoutAdvice(inOneLine(PQerrorMessage(connection))); }
+std::string lastErrorOf(const PGconn* connection) { return withoutAdvice(inOneLine(PQerrorMessage(connection))); }
 
 std::string inOneLine(const char* text) {
   std::string line;

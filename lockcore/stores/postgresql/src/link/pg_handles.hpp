@@ -21,15 +21,15 @@ struct ClearResult {
 using ResultHandle = std::unique_ptr<PGresult, ClearResult>;
 
 /// What the server said; without severity if libpq made this result itself.
-[[nodiscard]] Complaint complaintOf(const PGresult* result);
+[[nodiscard]] ServerError serverErrorOf(const PGresult* result);
 
-/// libpq's account of its last trouble, in one line.
-[[nodiscard]] std::string troubleOf(const PGconn* connection);
+/// libpq's text of its last error, in one line.
+[[nodiscard]] std::string lastErrorOf(const PGconn* connection);
 
 /// Control characters, as line breaks are, and runs of spaces become one space.
 [[nodiscard]] std::string inOneLine(const char* text);
 
-/// What a complaint says about waiting: a refused role or an unknown database does not pass by itself.
+/// What a serverError says about waiting: a refused role or an unknown database does not pass by itself.
 [[nodiscard]] JobReply::Cause causeOf(const std::string& sqlState) noexcept;
 
 }  // namespace tenure::postgresql_store

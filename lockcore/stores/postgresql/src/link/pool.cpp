@@ -12,7 +12,7 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds firstPause = milliseconds{50};
 constexpr nanoseconds longestPause = milliseconds{2'000};
 /// A part of the time that a job has, which follows the lease: the pause must not use up what the next attempt needs.
-nanoseconds longestPauseOf(const Order& order) { return std::clamp(order.timeout / 4, firstPause, longestPause); }
+nanoseconds longestPauseOf(const QueuedJob& queued) { return std::clamp(queued.timeout / 4, firstPause, longestPause); }
 
 constexpr nanoseconds shortestConnect = milliseconds{200};
 constexpr nanoseconds longestConnect = milliseconds{5'000};
@@ -26,17 +26,17 @@ std::string inMillis(nanoseconds time) {
 Pool::Pool(Surroundings& around, Options options)
     : around_{around},
       options_{std::move(options)},
-      opener_{around, options_.settings, options_.passwordFile},
+      attempt_{around, options_.settings, options_.passwordFile},
       pause_{around.alarms, [this] { serve(); }},
       surplus_{around.alarms, [this] { closeSurplus(); }},
       nextPause_{firstPause} {}
 
-void Pool::submit(std::vector<std::unique_ptr<Order>> orders) {
-  for (auto& order : orders) {
-    order->keeper = this;
-    around_.alarms.set(*order, order->due);
-    pauseAtMost(longestPauseOf(*order));
-    lines_.at(kindOf(*order)).push_back(std::move(order));
+void Pool::submit(std::vector<std::unique_ptr<QueuedJob>> queuedJobs) {
+  for (auto& queued : queuedJobs) {
+    queued->keeper = this;
+    around_.alarms.set(*queued, queued->due);
+    pauseAtMost(longestPauseOf(*queued));
+    lines_.at(kindOf(*queued)).push_back(std::move(queued));
   }
   serve();
 }
@@ -45,15 +45,15 @@ void Pool::serve() {
   while (Line* line = servableLine()) {
     const auto session = freeSession();
     if (!session) return openOne();
-    std::unique_ptr<Order> order = std::move(line->front());
+    std::unique_ptr<QueuedJob> queued = std::move(line->front());
     line->pop_front();
-    session->run(std::move(order));
+    session->run(std::move(queued));
   }
 }
 
-Pool::Kind Pool::kindOf(const Order& order) noexcept {
-  if (order.job.urgent) return urgent;
-  return order.job.writes ? write : read;
+Pool::Kind Pool::kindOf(const QueuedJob& queued) noexcept {
+  if (queued.job.urgent) return urgent;
+  return queued.job.writes ? write : read;
 }
 
 /// Of reads and writes, what came first goes first.
@@ -61,7 +61,7 @@ Pool::Line* Pool::servableLine() {
   if (!lines_[urgent].empty()) return &lines_[urgent];
   std::array<std::size_t, kindCount> busy{};
   for (const auto& session : sessions_) {
-    if (session->order() != nullptr) ++busy.at(kindOf(*session->order()));
+    if (session->queued() != nullptr) ++busy.at(kindOf(*session->queued()));
   }
   if (busy[write] + busy[read] >= mostUsual) return nullptr;
   Line* const writes = lines_[write].empty() || busy[write] >= mostWrites ? nullptr : &lines_[write];
@@ -85,16 +85,16 @@ std::shared_ptr<Session> Pool::freeSession() {
 
 /// One attempt at a time: a server that is down, or has too many connections, is not asked by all at once.
 void Pool::openOne() {
-  if (opener_.isBusy() || pause_.isSet() || sessions_.size() >= mostConnections) return;
+  if (attempt_.isBusy() || pause_.isSet() || sessions_.size() >= mostConnections) return;
   attemptBegan_ = around_.now();
-  opener_.begin(connectTime(), [this](Connected connected) { opened(std::move(connected)); });
+  attempt_.begin(connectTime(), [this](Connected connected) { opened(std::move(connected)); });
 }
 
 /// The time that the waiting jobs have.
 nanoseconds Pool::connectTime() const {
   nanoseconds longest{0};
   for (const Line& line : lines_) {
-    for (const auto& order : line) longest = std::max(longest, order->due - around_.now());
+    for (const auto& queued : line) longest = std::max(longest, queued->due - around_.now());
   }
   return std::clamp(longest, shortestConnect, longestConnect);
 }
@@ -116,7 +116,7 @@ void Pool::openFailed(ConnectFailure failure) {
   pauseEnds_ = around_.now() + nextPause_;
   nextPause_ = std::min(nextPause_ * 2, longestPause);
   for (const Line& line : lines_) {
-    for (const auto& order : line) pauseAtMost(longestPauseOf(*order));
+    for (const auto& queued : line) pauseAtMost(longestPauseOf(*queued));
   }
   if (sessions_.empty()) failWaiting();
 }
@@ -127,33 +127,33 @@ void Pool::pauseAtMost(nanoseconds length) {
   pauseEnds_ = around_.now() + length;
 }
 
-/// An order that came during the attempt waits for the next one: the attempt may have had less time than this order
+/// A job that came during the attempt waits for the next one: the attempt may have had less time than this job
 /// has.
 void Pool::failWaiting() {
   Line failed;
   for (Line& line : lines_) {
-    for (auto& order : std::exchange(line, {})) {
-      const bool waited = order->due - order->timeout <= attemptBegan_;
-      (waited ? failed : line).push_back(std::move(order));
+    for (auto& queued : std::exchange(line, {})) {
+      const bool waited = queued->due - queued->timeout <= attemptBegan_;
+      (waited ? failed : line).push_back(std::move(queued));
     }
   }
-  for (auto& order : failed) answer(std::move(order), noConnectionReply("no connection"));
+  for (auto& queued : failed) answer(std::move(queued), noConnectionReply("no connection"));
 }
 
 JobReply Pool::noConnectionReply(const std::string& why) const {
-  JobReply reply{.commit = JobReply::Commit::notSent, .trouble = why, .cause = JobReply::Cause::transient};
+  JobReply reply{.commit = JobReply::Commit::notSent, .why = why, .cause = JobReply::Cause::transient};
   if (!failure_) return reply;
-  reply.trouble += ": " + failure_->text;
+  reply.why += ": " + failure_->text;
   reply.cause = failure_->cause;
-  if (!failure_->complaint.sqlState.empty()) reply.error = failure_->complaint;
+  if (!failure_->serverError.sqlState.empty()) reply.error = failure_->serverError;
   return reply;
 }
 
-std::unique_ptr<Order> Pool::takeFromLine(const Order& order) {
+std::unique_ptr<QueuedJob> Pool::takeFromLine(const QueuedJob& queued) {
   for (Line& line : lines_) {
-    const auto at = std::find_if(line.begin(), line.end(), [&](const auto& one) { return one.get() == &order; });
+    const auto at = std::find_if(line.begin(), line.end(), [&](const auto& one) { return one.get() == &queued; });
     if (at == line.end()) continue;
-    std::unique_ptr<Order> taken = std::move(*at);
+    std::unique_ptr<QueuedJob> taken = std::move(*at);
     line.erase(at);
     return taken;
   }
@@ -162,16 +162,16 @@ std::unique_ptr<Order> Pool::takeFromLine(const Order& order) {
 
 /// A connection that gave no answer is dropped, because a late answer would belong to nobody. If others have stood idle
 /// since before that job was sent, they may be as dead: a line that was cut says nothing.
-void Pool::outOfTime(Order& order) {
-  const std::string limit = inMillis(order.timeout);
-  if (auto waiting = takeFromLine(order)) {
+void Pool::outOfTime(QueuedJob& queued) {
+  const std::string limit = inMillis(queued.timeout);
+  if (auto waiting = takeFromLine(queued)) {
     return answer(std::move(waiting), noConnectionReply("no connection was free within " + limit));
   }
-  const auto at =
-      std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& session) { return session->order() == &order; });
+  const auto at = std::find_if(sessions_.begin(), sessions_.end(),
+                               [&](const auto& session) { return session->queued() == &queued; });
   if (at == sessions_.end()) return;
   const std::shared_ptr<Session> silent = *at;
-  closeIdleSince(order.due - order.timeout, 0);
+  closeIdleSince(queued.due - queued.timeout, 0);
   silent->lose("the server gave no answer within " + limit);
 }
 
@@ -206,18 +206,18 @@ void Pool::drop(const Session& session) {
   if (at != sessions_.end()) sessions_.erase(at);
 }
 
-std::vector<std::pair<std::unique_ptr<Order>, JobReply>> Pool::closeAll() {
+std::vector<std::pair<std::unique_ptr<QueuedJob>, JobReply>> Pool::closeAll() {
   const std::string why = "the store was closed";
-  std::vector<std::pair<std::unique_ptr<Order>, JobReply>> open;
-  opener_.stop();
+  std::vector<std::pair<std::unique_ptr<QueuedJob>, JobReply>> open;
+  attempt_.stop();
   pause_.clear();
   surplus_.clear();
   for (const auto& session : std::exchange(sessions_, {})) {
     if (auto ended = session->close(why); ended.first) open.push_back(std::move(ended));
   }
   for (Line& line : lines_) {
-    for (auto& order : std::exchange(line, {})) {
-      open.emplace_back(std::move(order), JobReply{.trouble = why, .cause = JobReply::Cause::transient});
+    for (auto& queued : std::exchange(line, {})) {
+      open.emplace_back(std::move(queued), JobReply{.why = why, .cause = JobReply::Cause::transient});
     }
   }
   return open;

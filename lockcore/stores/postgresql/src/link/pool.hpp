@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "opener.hpp"
+#include "connection_attempt.hpp"
 #include "session.hpp"
 
 namespace tenure::postgresql_store {
 
 /// Belongs to the link's thread.
-class Pool final : public OrderKeeper, private Session::Owner {
+class Pool final : public QueuedJobOwner, private Session::Owner {
  public:
   struct Options {
     Settings settings{};
@@ -33,21 +33,21 @@ class Pool final : public OrderKeeper, private Session::Owner {
 
   Pool(Surroundings& around, Options options);
 
-  void submit(std::vector<std::unique_ptr<Order>> orders);
+  void submit(std::vector<std::unique_ptr<QueuedJob>> queuedJobs);
 
-  /// Ends everything. The orders that were not answered, with their replies.
-  [[nodiscard]] std::vector<std::pair<std::unique_ptr<Order>, JobReply>> closeAll();
+  /// Ends everything. The jobs that were not answered, with their replies.
+  [[nodiscard]] std::vector<std::pair<std::unique_ptr<QueuedJob>, JobReply>> closeAll();
 
-  void outOfTime(Order& order) override;
+  void outOfTime(QueuedJob& queued) override;
 
  private:
-  using Line = std::deque<std::unique_ptr<Order>>;
+  using Line = std::deque<std::unique_ptr<QueuedJob>>;
   enum Kind : std::size_t { urgent, write, read, kindCount };
 
   void sessionIsFree(Session& session) override;
   void sessionIsLost(Session& session, bool wasNoPrimary) override;
 
-  [[nodiscard]] static Kind kindOf(const Order& order) noexcept;
+  [[nodiscard]] static Kind kindOf(const QueuedJob& queued) noexcept;
   void serve();
   [[nodiscard]] Line* servableLine();
   [[nodiscard]] std::shared_ptr<Session> freeSession();
@@ -57,7 +57,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
   void openFailed(ConnectFailure failure);
   void pauseAtMost(std::chrono::nanoseconds length);
   void failWaiting();
-  [[nodiscard]] std::unique_ptr<Order> takeFromLine(const Order& order);
+  [[nodiscard]] std::unique_ptr<QueuedJob> takeFromLine(const QueuedJob& queued);
   [[nodiscard]] JobReply noConnectionReply(const std::string& why) const;
   void closeIdleSince(std::chrono::nanoseconds moment, std::size_t atLeast);
   void closeSurplus();
@@ -65,9 +65,9 @@ class Pool final : public OrderKeeper, private Session::Owner {
 
   Surroundings& around_;
   const Options options_;
-  Opener opener_;
-  Bell pause_;    ///< set: no connection is made before it rings
-  Bell surplus_;  ///< looks for connections that are not needed
+  ConnectionAttempt attempt_;
+  Timer pause_;    ///< set: no connection is made before it rings
+  Timer surplus_;  ///< looks for connections that are not needed
   std::chrono::nanoseconds pauseEnds_{0};
   std::chrono::nanoseconds nextPause_;
   std::chrono::nanoseconds attemptBegan_{0};

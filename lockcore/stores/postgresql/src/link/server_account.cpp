@@ -38,7 +38,7 @@ ServerAccount askServerItself(const PostgresqlStoreOptions& options) {
   for (const Host& host : destination.hosts) {
     const ConnectionHandle connection = connected(settingsFor(destination, host));
     if (PQstatus(connection.get()) != CONNECTION_OK) {
-      account.fault = troubleOf(connection.get());
+      account.fault = lastErrorOf(connection.get());
       continue;
     }
     const char* version = PQparameterStatus(connection.get(), "server_version");

@@ -24,13 +24,13 @@ Session::Session(Surroundings& around, Owner& owner, ConnectionHandle connection
 void Session::begin() {
   const auto hear = [](void* session, const PGresult* result) {
     auto& self = *static_cast<Session*>(session);
-    const std::string severity = complaintOf(result).severity;
+    const std::string severity = serverErrorOf(result).severity;
     if (severity == "FATAL" || severity == "PANIC") self.saidEnd_ = true;
     if (self.account_) self.account_->notice(*result);
   };
   PQsetNoticeReceiver(connection_.get(), hear, this);
   const bool ready = PQsetnonblocking(connection_.get(), 1) == 0 && PQenterPipelineMode(connection_.get()) == 1;
-  if (!ready) return lose(troubleOf(connection_.get()));
+  if (!ready) return lose(lastErrorOf(connection_.get()));
   wait_->take(PQsocket(connection_.get()));
   listen();
   becomeFree();
@@ -59,11 +59,11 @@ bool Session::looksAlive() {
          PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
 }
 
-void Session::run(std::unique_ptr<Order> order) {
-  order_ = std::move(order);
-  settings_ = transactionSettings(commitMode_, order_->due - around_.now(), order_->job.lockWait);
-  account_.emplace(messagesOf(order_->job, text_, settingsText(PQserverVersion(connection_.get())), settings_));
-  if (!queueAll()) return lose("the request could not be sent: " + troubleOf(connection_.get()));
+void Session::run(std::unique_ptr<QueuedJob> queued) {
+  queued_ = std::move(queued);
+  settings_ = transactionSettings(commitMode_, queued_->due - around_.now(), queued_->job.lockWait);
+  account_.emplace(messagesOf(queued_->job, text_, settingsText(PQserverVersion(connection_.get())), settings_));
+  if (!queueAll()) return lose("the request could not be sent: " + lastErrorOf(connection_.get()));
   flush();
 }
 
@@ -89,7 +89,7 @@ bool Session::queueAll() {
 
 void Session::flush() {
   const int rest = PQflush(connection_.get());
-  if (rest < 0) return lose(troubleOf(connection_.get()));
+  if (rest < 0) return lose(lastErrorOf(connection_.get()));
   if (rest == 0 || waitsToWrite_) return;
   waitsToWrite_ = true;
   wait_->untilWritable([weak = weak_from_this()] {
@@ -107,7 +107,7 @@ void Session::readable() {
   drain();
   if (!connection_) return;
   dropNotifications();
-  if (!intact || PQstatus(connection_.get()) != CONNECTION_OK) return lose(troubleOf(connection_.get()));
+  if (!intact || PQstatus(connection_.get()) != CONNECTION_OK) return lose(lastErrorOf(connection_.get()));
   flush();
   if (connection_) listen();
 }
@@ -138,7 +138,7 @@ void Session::drain() {
 void Session::synced() {
   rollingBack_ = false;
   rollBackTime_.clear();
-  std::unique_ptr<Order> order = std::move(order_);
+  std::unique_ptr<QueuedJob> queued = std::move(queued_);
   std::optional<JobAccount> account = std::exchange(account_, std::nullopt);
   const bool wasNoPrimary = account && isNoPrimary(account->errorState());
   const PGTransactionStatusType state = PQtransactionStatus(connection_.get());
@@ -146,39 +146,39 @@ void Session::synced() {
     lose("the server takes no writes", true);
   } else if (state == PQTRANS_IDLE) {
     becomeFree();
-  } else if (state == PQTRANS_INERROR && order) {
+  } else if (state == PQTRANS_INERROR && queued) {
     rollBack();
   } else {
     lose("the transaction did not end");
   }
-  if (order) answer(std::move(order), account->reply());
+  if (queued) answer(std::move(queued), account->reply());
 }
 
 void Session::rollBack() {
   rollingBack_ = true;
   rollBackTime_.setIn(rollBackPatience);
   const bool sent = queue({Message::Part::commit, "ROLLBACK"}) && PQpipelineSync(connection_.get()) == 1;
-  if (!sent) return lose(troubleOf(connection_.get()));
+  if (!sent) return lose(lastErrorOf(connection_.get()));
   flush();
 }
 
-std::pair<std::unique_ptr<Order>, JobReply> Session::close(const std::string& why) {
+std::pair<std::unique_ptr<QueuedJob>, JobReply> Session::close(const std::string& why) {
   wait_->release();
   rollBackTime_.clear();
   rollingBack_ = false;
   connection_.reset();
   JobReply reply = account_ ? account_->reply() : JobReply{};
   account_.reset();
-  reply.trouble = why;
+  reply.why = why;
   reply.cause = JobReply::Cause::transient;
-  return {std::move(order_), std::move(reply)};
+  return {std::move(queued_), std::move(reply)};
 }
 
 void Session::lose(const std::string& why, bool wasNoPrimary) {
   const auto self = shared_from_this();  // the owner drops it
-  auto [order, reply] = close(why);
+  auto [queued, reply] = close(why);
   owner_.sessionIsLost(*this, wasNoPrimary);
-  if (order) answer(std::move(order), std::move(reply));
+  if (queued) answer(std::move(queued), std::move(reply));
 }
 
 }  // namespace tenure::postgresql_store

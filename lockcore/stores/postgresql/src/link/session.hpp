@@ -34,21 +34,21 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Once, before everything else.
   void begin();
 
-  [[nodiscard]] bool isFree() const noexcept { return connection_ && !order_ && !rollingBack_; }
+  [[nodiscard]] bool isFree() const noexcept { return connection_ && !queued_ && !rollingBack_; }
   /// Null: none is under way.
-  [[nodiscard]] const Order* order() const noexcept { return order_.get(); }
+  [[nodiscard]] const QueuedJob* queued() const noexcept { return queued_.get(); }
   [[nodiscard]] std::chrono::nanoseconds freeSince() const noexcept { return freeSince_; }
 
   /// Looks, without waiting, whether the server has ended the connection meanwhile.
   [[nodiscard]] bool looksAlive();
 
   /// Sends the job. Its handler is called when the answer is there, or the connection has ended.
-  void run(std::unique_ptr<Order> order);
+  void run(std::unique_ptr<QueuedJob> queued);
 
   /// Ends the connection, and tells the job's handler what was seen until now.
   void lose(const std::string& why, bool wasNoPrimary = false);
   /// Ends the connection and calls nobody.
-  [[nodiscard]] std::pair<std::unique_ptr<Order>, JobReply> close(const std::string& why);
+  [[nodiscard]] std::pair<std::unique_ptr<QueuedJob>, JobReply> close(const std::string& why);
 
  private:
   void listen();
@@ -69,14 +69,14 @@ class Session : public std::enable_shared_from_this<Session> {
   ConnectionHandle connection_;
   /// After the connection, so that the socket is released first.
   std::unique_ptr<SocketWait> wait_{around_.makeWait()};
-  Bell rollBackTime_;
+  Timer rollBackTime_;
   bool waitsToWrite_{false};
   bool rollingBack_{false};
   bool saidEnd_{false};  ///< the server has said that it ends the connection
   std::chrono::nanoseconds freeSince_{0};
 
   // Of the job under way.
-  std::unique_ptr<Order> order_{};
+  std::unique_ptr<QueuedJob> queued_{};
   std::vector<Value> settings_{};
   std::optional<JobAccount> account_{};
 };

@@ -43,9 +43,9 @@ struct Surroundings {
 };
 
 /// An alarm that calls a function.
-class Bell final : private net::Alarm {
+class Timer final : private net::Alarm {
  public:
-  Bell(net::AlarmQueue& alarms, std::function<void()> ring) : alarms_{alarms}, ring_{std::move(ring)} {}
+  Timer(net::AlarmQueue& alarms, std::function<void()> ring) : alarms_{alarms}, ring_{std::move(ring)} {}
 
   void setIn(std::chrono::nanoseconds delay) { alarms_.set(*this, alarms_.now() + delay); }
   void clear() noexcept { alarms_.clear(*this); }
@@ -58,20 +58,20 @@ class Bell final : private net::Alarm {
   const std::function<void()> ring_;
 };
 
-struct Order;
+struct QueuedJob;
 
-/// Told when an order is out of time.
-class OrderKeeper {
+/// Called when a queued job is out of time.
+class QueuedJobOwner {
  public:
-  virtual void outOfTime(Order& order) = 0;
+  virtual void outOfTime(QueuedJob& queued) = 0;
 
  protected:
-  ~OrderKeeper() = default;
+  ~QueuedJobOwner() = default;
 };
 
 /// A job on its way through the link.
-struct Order final : net::Alarm {
-  Order(Job given, JobHandler forAnswer, std::chrono::nanoseconds limit, std::chrono::nanoseconds dueAt)
+struct QueuedJob final : net::Alarm {
+  QueuedJob(Job given, JobHandler forAnswer, std::chrono::nanoseconds limit, std::chrono::nanoseconds dueAt)
       : job{std::move(given)}, handler{std::move(forAnswer)}, timeout{limit}, due{dueAt} {}
 
   void onAlarm() override { keeper->outOfTime(*this); }
@@ -80,13 +80,13 @@ struct Order final : net::Alarm {
   JobHandler handler;
   std::chrono::nanoseconds timeout;
   std::chrono::nanoseconds due;
-  OrderKeeper* keeper{nullptr};
+  QueuedJobOwner* keeper{nullptr};
 };
 
-/// The order's end. The handler may destroy the link.
-inline void answer(std::unique_ptr<Order> order, JobReply reply) {
-  const JobHandler handler = std::move(order->handler);
-  order.reset();
+/// The end of a queued job. The handler may destroy the link.
+inline void answer(std::unique_ptr<QueuedJob> queued, JobReply reply) {
+  const JobHandler handler = std::move(queued->handler);
+  queued.reset();
   handler(std::move(reply));
 }
 

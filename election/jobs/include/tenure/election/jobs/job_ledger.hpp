@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/election/leadership.hpp>
 #include <tenure/lockcore/export.hpp>

@@ -9,7 +9,6 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/lockcore/export.hpp>

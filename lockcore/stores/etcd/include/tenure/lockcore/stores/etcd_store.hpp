@@ -7,10 +7,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 struct TENURE_API EtcdStoreOptions {
   /// The members' client URLs, `https://etcd1:2379`; all of one cluster, and all with TLS or none. Calls go to one of

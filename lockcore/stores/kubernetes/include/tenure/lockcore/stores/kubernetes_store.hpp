@@ -8,14 +8,15 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
 
+class LeaseStore;
+
 /// Where no `server` is given, the process runs in a pod: address, token, authority and namespace are those of its
 /// service account. Elsewhere all of them are given; a kubeconfig file is read by kubernetesOptionsFrom() of
-/// <tenure/config/kubeconfig.hpp>, which knows YAML.
+/// <tenure/config/load_group.hpp>, which knows YAML.
 ///
 /// A lease is kept in the Lease object of its name, if that is an RFC 1123 name and there is no sort key. Else the
 /// object's name has the characters that are allowed, and ends in a hyphen and eight hex digits of a hash; the real

@@ -5,10 +5,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 /// It has no options. The type stands for the store where a configuration may be of any store.
 struct TENURE_API MemoryStoreOptions {

@@ -7,10 +7,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 /// How much of a commit is awaited before it is answered (`synchronous_commit`). It is set in every transaction,
 /// whatever the defaults of the database and the role are. There is no `off`: an answered write would not be durable.
@@ -61,7 +62,7 @@ struct TENURE_API PostgresqlStoreOptions {
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const PostgresqlStoreOptions& options);
 
 /// Makes the store without connecting. Connections are made at the first call, on a thread of the store's own, and
-/// again after any trouble. All candidates of a process should share one store object.
+/// again after any error. All candidates of a process should share one store object.
 [[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& options,
                                                                          Logger logger = {});
 

@@ -7,10 +7,11 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
+
+class LeaseStore;
 
 struct TENURE_API SqliteStoreOptions {
   /// The database file. It is created if it is missing; its directory is not. It must be on a local file system. No
@@ -34,7 +35,7 @@ struct TENURE_API SqliteStoreOptions {
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const SqliteStoreOptions& options);
 
 /// Makes the store without touching the file. The file is opened at the first call, off the caller's thread, and again
-/// after any trouble, so a file that is missing or broken now may be repaired later. Faults of the environment (network
+/// after any error, so a file that is missing or broken now may be repaired later. Faults of the environment (network
 /// file system, link or mount in the way, read-only or missing directory, a file that is no database, a newer schema)
 /// are `misconfigured` errors of each call. All candidates of a process should share one store object.
 [[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makeSqliteStore(SqliteStoreOptions options, Logger logger = {});

@@ -1,0 +1,31 @@
+// The proxy as a whole: one thread, one service.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+#include "cli/process/signals.hpp"
+#include "proxy_counts.hpp"
+#include "settings.hpp"
+
+namespace tenure::cli::fence_proxy {
+
+/// An address in digits, not a name: only there can a proxy listen.
+[[nodiscard]] bool isAddress(const std::string& host);
+
+enum class ProxyEnd {
+  clean,         ///< no request was under way any more
+  cutOff,        ///< requests under way were cut off
+  cannotListen,  ///< the reason was logged
+};
+
+/// Listens until one of the signals `stops` comes. Then it lets the requests under way end (after a second signal: ends
+/// them at once), and closes the fence. Every request is counted. `listening` is called with the address once
+/// connections are accepted.
+[[nodiscard]] ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts,
+                                SignalEvents& stops, const std::function<void(const std::string& address)>& listening);
+
+}  // namespace tenure::cli::fence_proxy

@@ -1,0 +1,117 @@
+#include <chrono>
+#include <optional>
+#include <poll.h>
+#include <string>
+
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/group/config_file.hpp"
+#include "cli/group/store_calls.hpp"
+#include "cli/process/wakeups.hpp"
+#include "cli/text/exit_codes.hpp"
+#include "cli/text/lease_view.hpp"
+#include "cli/text/output.hpp"
+#include "cli/text/pause_text.hpp"
+#include "config/src/duration.hpp"
+#include "lockcore/port/quoted_text.hpp"
+#include "operator_lease.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds lookPeriod{200};
+
+struct ResignArguments {
+  std::string config;
+  std::chrono::milliseconds wait{60'000};
+};
+
+std::string storeTrouble(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
+
+bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
+  return isHeld(record) && record->token == token;
+}
+
+int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFailed; }
+
+/// Reads the record whenever the store hints at a change, and at intervals in any case.
+int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, milliseconds bound) {
+  const std::string name = shown(nameOf(asked.holder), mostOfHolder);
+  MainTasks changed;
+  WakeTimer timer;
+  const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
+  const Instant began = readClock();
+  for (;;) {
+    const ReadOutcome record = readNow(*lease.store, lease.key);
+    if (record && !leads(*record, asked.token)) {
+      const bool taken = isHeld(*record);
+      return told(name + " has stepped down" +
+                  (taken ? "; " + whoHas(toString(lease.key), (*record)->holder, (*record)->token)
+                         : std::string{"; nobody leads yet"}));
+    }
+    const nanoseconds left = bound - elapsedForHolder(began, readClock());
+    if (left.count() <= 0) {
+      complain(record
+                   ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
+                   : storeTrouble(lease, record.error()));
+      return record ? exitNotYet : exitStore;
+    }
+    timer.arm(std::min<nanoseconds>(left, lookPeriod));
+    pollfd entries[] = {{changed.descriptor(), POLLIN, 0}, {timer.descriptor(), POLLIN, 0}};
+    poll(entries, std::size(entries), -1);
+    timer.drain();
+    changed.run();
+  }
+}
+
+int execute(const ResignArguments& arguments) {
+  const auto config = loadUnshardedOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  const StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
+  if (!look) return complain(storeTrouble(lease, look.error())), exitStore;
+  if (!look->warning.empty()) complain("lease " + toString(lease.key) + ": " + look->warning);
+  if (!isHeld(look->record)) return complain("nobody leads " + toString(lease.key)), exitNobody;
+  if (const auto pause = pauseOf(look->record)) {
+    complain(toString(lease.key) + " is " + toString(*pause) +
+             ". A pause cannot step down; to end it: tenure resume --config " + arguments.config);
+    return exitNobody;
+  }
+  const LeaseRecord& leader = *look->record;
+  if (const auto code = askToStepDown(lease, leader)) return *code;
+  // If this term has just ended, the read that follows shows who leads.
+  if (arguments.wait.count() == 0) return told(shown(nameOf(leader.holder), mostOfHolder) + " was asked to step down");
+  return waitForSuccessor(lease, leader, arguments.wait);
+}
+
+}  // namespace
+
+Command resignCommand() {
+  return {
+      .name = "resign",
+      .summary = "ask the leader to step down, so that another copy takes over",
+      .about =
+          R"(The leader sees the request at its next heartbeat, ends its work, releases the lease and does not compete for one
+lease duration. If no other copy is running, it leads again after that.)",
+      .exits = {{"0", "it has stepped down (with --wait 0s: it was asked to)"},
+                {"1", "the leader is of another client, which cannot be asked"},
+                {"83", "the store cannot be reached"},
+                {"84", "nobody leads, or the group is paused"},
+                {"85", "it had not stepped down in time; it was asked and may still do so"}},
+      .examples = {"tenure resign --config group.yaml --wait 30s"},
+      .options = optionsOf<ResignArguments>(
+          [](Options& options, ResignArguments& to) {
+            options.groupFile(to.config).duration(
+                "--wait DURATION", to.wait,
+                "how long to wait until the leader has stepped down (default 1m; 0s: only ask)", true);
+          },
+          execute),
+  };
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,97 @@
+#include "guard_channel.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+#include "cli/process/process.hpp"
+#include "lockcore/runtime/open_file.hpp"
+
+namespace tenure::cli {
+namespace {
+
+void* mapShared(int memory, std::size_t size) {
+  void* page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  if (page == MAP_FAILED) throwErrno("mapping the memory shared with the guard");
+  return page;
+}
+
+/// Since Linux 6.3; not in the headers of older systems. Where vm.memfd_noexec is 2, Linux 6.3 to 6.5 refuse without
+/// it.
+constexpr unsigned noExecSeal = 8;
+
+/// A file without a name takes the place of a memfd where a kernel has none, or seccomp refuses it.
+UniqueFd namelessFile() {
+  for (const char* directory : {"/dev/shm", "/run", "/tmp", "/var/tmp"}) {
+    if (UniqueFd file{openToWrite(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)}) return file;
+  }
+  return {};
+}
+
+/// Sealed as far as the system can: if the file were shrunk, the reader would end with SIGBUS.
+UniqueFd sharedMemory(std::size_t size) {
+  constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  UniqueFd memory{memfd_create("tenure-guard", flags | noExecSeal)};
+  if (!memory && errno == EINVAL) memory.reset(memfd_create("tenure-guard", flags));
+  const bool isSealable = static_cast<bool>(memory);
+  const int why = errno;
+  if (!memory) memory = namelessFile();
+  if (!memory) {
+    errno = why;
+    throwErrno("memfd_create for the guard, and no file in /dev/shm, /run or /tmp takes its place");
+  }
+  if (ftruncate(memory.get(), static_cast<off_t>(size)) != 0) throwErrno("sizing the memory shared with the guard");
+  if (isSealable && fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    throwErrno("sealing the memory shared with the guard");
+  }
+  return memory;
+}
+
+}  // namespace
+
+GuardChannel GuardChannel::create() {
+  UniqueFd memory = sharedMemory(sizeof(Board));
+  auto* board = new (mapShared(memory.get(), sizeof(Board))) Board{};
+  return GuardChannel{std::move(memory), board};
+}
+
+GuardChannel GuardChannel::open(UniqueFd memory) {
+  auto* board = std::launder(static_cast<Board*>(mapShared(memory.get(), sizeof(Board))));
+  return GuardChannel{std::move(memory), board};
+}
+
+GuardChannel::GuardChannel(UniqueFd memory, Board* board) noexcept : memory_{std::move(memory)}, board_{board} {}
+
+GuardChannel::GuardChannel(GuardChannel&& other) noexcept
+    : memory_{std::move(other.memory_)}, board_{std::exchange(other.board_, nullptr)} {}
+
+GuardChannel::~GuardChannel() {
+  if (board_ != nullptr) munmap(board_, sizeof(Board));
+}
+
+void GuardChannel::publish(const TermState& term) noexcept { board_->term.publish(term); }
+
+TermState GuardChannel::term() const noexcept { return board_->term.load(); }
+
+void GuardChannel::beginJob(std::chrono::nanoseconds drainTimeout) noexcept {
+  board_->drainNanoseconds.store(drainTimeout.count());
+  board_->terminationClaims.store(0);
+  board_->jobOver.store(false);
+}
+
+std::chrono::nanoseconds GuardChannel::drainTimeout() const noexcept {
+  return std::chrono::nanoseconds{board_->drainNanoseconds.load()};
+}
+
+bool GuardChannel::claimTermination() noexcept { return board_->terminationClaims.fetch_add(1) == 0; }
+
+bool GuardChannel::terminationClaimed() const noexcept { return board_->terminationClaims.load() != 0; }
+
+void GuardChannel::noteJobOver() noexcept { board_->jobOver.store(true); }
+
+bool GuardChannel::isJobOver() const noexcept { return board_->jobOver.load(); }
+
+}  // namespace tenure::cli
