@@ -7,8 +7,8 @@
 namespace tenure::bench {
 
 /// A lock of two requests, on the caller's own thread over one kept-alive connection. One transaction takes the lock,
-/// on the condition that it is free, and counts the term. One update gives it back. The endpoint is a DynamoDB on this machine,
-/// which checks no signature. Throws std::runtime_error for everything but success.
+/// on the condition that it is free, and counts the term. One update gives it back. The endpoint is a DynamoDB on this
+/// machine, which checks no signature. Throws std::runtime_error for everything but success.
 class LockByPosts {
  public:
   /// `http://HOST:PORT`; makes the table and the lock in it.
