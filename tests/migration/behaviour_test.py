@@ -102,25 +102,34 @@ class Behaviour(RowTest):
         self.assertLessEqual(operations[:won].count("DescribeTable"), 2)
         self.assertNotIn("ListTables", operations)
 
+    def requests_in_a_window(self, proxy):
+        """The requests of about five seconds, and how many heartbeats that was by the clock."""
+        proxy.forget()
+        began = time.monotonic()
+        time.sleep(5)
+        log = proxy.log()
+        return log, (time.monotonic() - began) * 1000 / self.heartbeat_ms
+
     def test_a_standby_reads_once_a_heartbeat_consistently_and_is_quiet(self):
         proxy = self.proxied()
         proxy.keep_bodies()
         self.started(self.yaml())
         standby = self.start(self.yaml("b", endpoint=proxy.endpoint))
         standby.says("the leader is a (")
-        proxy.forget()
         lines = len(standby.log.splitlines())
-        seconds = 5
-        time.sleep(seconds)
-        log = proxy.log()
-        operations = [entry["operation"] for entry in log]
-        self.assertEqual({"GetItem"}, set(operations) - {"DescribeTable", "DescribeTimeToLive"}, operations)
-        self.assertLessEqual(operations.count("GetItem"), 1.5 * seconds * 1000 / self.heartbeat_ms + 2)
-        self.assertGreater(operations.count("GetItem"), seconds * 1000 / self.heartbeat_ms / 3)
-        for entry in log:
-            if entry["operation"] == "GetItem":
+        # The first window may be spent on learning the holder's phase, and each heartbeat that a busy machine delays
+        # costs a second read. A candidate that polls more often than it has to does so in every window.
+        rates = []
+        while len(rates) < 3 and (not rates or rates[-1] > 1.5):
+            log, beats = self.requests_in_a_window(proxy)
+            reads = [entry for entry in log if entry["operation"] == "GetItem"]
+            self.assertEqual({"GetItem"}, {e["operation"] for e in log} - {"DescribeTable", "DescribeTimeToLive"}, log)
+            for entry in reads:
                 body = entry["body"] if isinstance(entry["body"], dict) else json.loads(entry["body"])
                 self.assertIs(body["ConsistentRead"], True)
+            rates.append(len(reads) / beats)
+            self.assertGreater(rates[-1], 1 / 3)
+        self.assertLessEqual(rates[-1], 1.5, rates)
         self.assertLessEqual(len(standby.log.splitlines()) - lines, 1, standby.log)
 
     def test_who_was_paused_past_its_lease_takes_nothing_back(self):
