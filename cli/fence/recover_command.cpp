@@ -24,6 +24,7 @@
 #include "cli/text/output.hpp"
 #include "config/src/duration.hpp"
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "resources.hpp"
 
@@ -97,9 +98,9 @@ struct Plan {
 std::string orNone(const std::string& token) { return token.empty() ? "none" : token; }
 
 /// A shard is given as `group/NAME`, which fences know it by, wherever the store keeps its lease.
-LeaseKey keyOf(const std::string& lease, const GroupOptions& options, const LeaseStore& store) {
+LeaseKey keyOf(const std::string& lease, const GroupOptions& options, LeaseStore& store) {
   const std::string start = options.group + '/';
-  const bool together = !options.shards.shardNames().empty() && store.keepsGroupsTogether();
+  const bool together = !options.shards.shardNames().empty() && extended(store)->keepsGroupsTogether();
   return together && lease.starts_with(start) ? LeaseKey{options.group, lease.substr(start.size())} : LeaseKey{lease};
 }
 

@@ -83,13 +83,14 @@ WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersi
 }
 
 StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key) {
-  return answerOf<StoreResult<StoredTokens>>(
-      store, [&](CallOptions options, TokensHandler handler) { store.readTokens(key, options, std::move(handler)); });
+  return answerOf<StoreResult<StoredTokens>>(store, [&](CallOptions options, TokensHandler handler) {
+    extended(store)->readTokens(key, options, std::move(handler));
+  });
 }
 
 WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected, FencingToken token) {
   return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
-    store.setTokens(key, expected, token, options, std::move(handler));
+    extended(store)->setTokens(key, expected, token, options, std::move(handler));
   });
 }
 

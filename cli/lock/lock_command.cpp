@@ -15,6 +15,7 @@
 #include "cli/text/output.hpp"
 #include "lock_arguments.hpp"
 #include "lock_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -79,7 +80,7 @@ int acquire(const LockArguments& arguments) {
   const std::shared_ptr<LeaseStore> store = lockStore(*config);
   const Instant began = readClock();
   const LeaseKey key{arguments.target, arguments.sort};
-  const OptionFaults faults = store->faultsOfPayload(key, arguments.data, arguments.attributes);
+  const OptionFaults faults = extended(store)->faultsOfPayload(key, arguments.data, arguments.attributes);
   for (const OptionFault& fault : faults) complain(fault.field + ": " + fault.message);
   if (!faults.empty()) return exitUsage;
   if (const auto fault = prepare(*store, arguments.wait)) {

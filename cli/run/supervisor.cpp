@@ -18,6 +18,7 @@
 #include "config/src/store_types.hpp"
 #include "hook_run.hpp"
 #include "job_run.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -179,7 +180,7 @@ JobSpec Supervisor::termSpec(const Leadership& term) const {
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
   if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
   // As long as anything of the job is left, this holder must count as alive.
-  const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
+  const std::shared_ptr<DeathNotice> notice = extended(group_.store())->deathNotice();
   if (notice) spec.livenessFile = notice->descriptor();
   return spec;
 }

@@ -10,6 +10,7 @@
 
 #include "group_ranges.hpp"
 #include "leader_document.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "shard_keys.hpp"
@@ -117,7 +118,7 @@ void checkShards(const GroupOptions& options, OptionFaults& faults) {
 }
 
 /// A name that this store cannot keep, such as one that stands for leases without a sort key in a DynamoDB table.
-void checkShardKeys(const GroupOptions& options, const LeaseStore& store, OptionFaults& faults) {
+void checkShardKeys(const GroupOptions& options, ExtendedStore& store, OptionFaults& faults) {
   if (!store.keepsGroupsTogether()) return;
   const ShardKeys keys{options.group, true};
   for (const std::string& name : options.shards.shardNames()) {
@@ -167,7 +168,7 @@ boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std
   std::optional<LeaseTiming> timing;
   OptionFaults faults = check(options, timing);
   if (!store) faults.push_back({"store", "is missing; give a store such as makeSqliteStore(...)"});
-  if (faults.empty()) checkShardKeys(options, *store, faults);
+  if (faults.empty()) checkShardKeys(options, *extended(store), faults);
   if (!faults.empty()) return faults;
   if (options.candidate.id.empty()) options.candidate.id = hostNameAsCandidate();
   return Group{std::move(options), *timing, std::move(store), std::move(logger)};

@@ -7,6 +7,8 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/extended_store.hpp"
+
 namespace tenure {
 
 /// A group has a lease for each of its parts: a shard's name, or `member/N`. In a store that keeps groups together it
@@ -31,7 +33,7 @@ class ShardKeys {
     return ours ? std::optional{name.substr(group_.size() + 1)} : std::nullopt;
   }
   void list(LeaseStore& store, CallOptions options, ListHandler handler) const {
-    together_ ? store.listName(group_, options, std::move(handler))
+    together_ ? extended(store)->listName(group_, options, std::move(handler))
               : store.list(nameOf(""), options, std::move(handler));
   }
 

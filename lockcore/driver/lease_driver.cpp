@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lease_driver_impl.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
@@ -122,7 +123,7 @@ void LeaseDriver::Impl::perform(const action::FollowHolder& follow) {
   if (!follow.record || !follow.record->livenessFile) return;
   const std::function<void()> tell = teller(event::HolderProvenDead{follow.record->livenessFile->id});
   follow_ = orNull("death notice", [&]() -> std::shared_ptr<void> {
-    const std::shared_ptr<DeathNotice> notice = store_->deathNotice();
+    const std::shared_ptr<DeathNotice> notice = extended(store_)->deathNotice();
     return notice ? notice->follow(*follow.record, [tell](const RecordVersion&) { tell(); }) : nullptr;
   });
 }
@@ -139,7 +140,8 @@ void LeaseDriver::Impl::keepWatch() {
     lossWatch_.reset();
     lossAsked_ = false;
   } else if (!std::exchange(lossAsked_, true)) {
-    lossWatch_ = orNull("notice of a loss", [this] { return store_->watchLoss(teller(event::StoreHint{true})); });
+    lossWatch_ =
+        orNull("notice of a loss", [this] { return extended(store_)->watchLoss(teller(event::StoreHint{true})); });
   }
   if (state != LeaseState::candidate && state != LeaseState::acquiring) {
     watch_.reset();

@@ -112,7 +112,7 @@ struct CheckedAcquire {
 [[nodiscard]] boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
                                                                           const AcquireOptions& options,
                                                                           const LeaseOptions& client,
-                                                                          const LeaseStore& store);
+                                                                          LeaseStore& store);
 
 class LockClient::Impl : public std::enable_shared_from_this<Impl> {
  public:

@@ -10,6 +10,8 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/register.hpp>
 
+#include "lockcore/port/extended_store.hpp"
+
 namespace tenure::stored {
 
 /// The tokens of a lease that was understood.

@@ -15,6 +15,7 @@
 
 #include "decisions.hpp"
 #include "hint_source.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::stored {
 
@@ -38,7 +39,7 @@ class TENURE_API RegisterExtras {
   /// Whether what was read is kept for a while, so that an acquisition that follows is one request.
   [[nodiscard]] virtual bool keepsReads() const noexcept { return false; }
 
-  /// As LeaseStore::deathNotice().
+  /// As ExtendedStore::deathNotice().
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
   /// Before the first request of a write. It may put a handler in front of the one that gets the outcome. An error: the
   /// write must not be sent.

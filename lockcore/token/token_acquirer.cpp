@@ -6,6 +6,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/store_answer.hpp"
 #include "lockcore/runtime/thread.hpp"
@@ -207,7 +208,7 @@ void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
   const std::string livenessFile = record->livenessFile->id;  // the machine follows only holders that have one
   const auto tell = [inbox = inbox_, livenessFile](const RecordVersion&) { inbox->proveDead(livenessFile); };
   deathWatch_ = orNull(logger_, options_.key, "death notice", [&]() -> std::shared_ptr<void> {
-    const std::shared_ptr<DeathNotice> notice = store_->deathNotice();
+    const std::shared_ptr<DeathNotice> notice = extended(store_)->deathNotice();
     return notice ? notice->follow(*record, tell) : nullptr;
   });
 }

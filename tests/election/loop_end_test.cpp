@@ -33,7 +33,7 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "election/stage.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 #include <tenure/testing/simulation.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::test {

@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 namespace {

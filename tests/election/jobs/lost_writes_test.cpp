@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "jobs_stage.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 namespace {

@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "errors.hpp"
 #include "gateway.hpp"
 #include "lease_object.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stored/held_states.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "micro_time.hpp"

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "lockcore/liveness/local_death_notice.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 
 namespace tenure::postgresql_store {

@@ -12,6 +12,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"
@@ -60,7 +61,7 @@ struct Parts {
   std::shared_ptr<Parts> keptForEver{};   ///< itself, in a forked child; see ~SqliteStore
 };
 
-class SqliteStore final : public LeaseStore {
+class SqliteStore final : public ExtendedStore {
  public:
   SqliteStore(SqliteStoreOptions options, const Logger& logger)
       : options_{std::move(options)},
