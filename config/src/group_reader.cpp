@@ -284,7 +284,8 @@ std::optional<std::string> GroupReader::expanded(const KeySpec& spec, const Yaml
 /// What the options' own checks find is reported at the key concerned. First come the values that are wrong whatever
 /// the others are, in the file's own spelling; then what is left to judge.
 void GroupReader::checkValues() {
-  OptionFaults wrong = faultsOf(config_);
+  checked_.emplace(config_.options);
+  OptionFaults wrong = faultsOf(config_, checked_->faults);
   const auto others = std::stable_partition(wrong.begin(), wrong.end(), [&](OptionFault& each) {
     each.field = keyOf(each.field);
     return each.outOfOwnRange && outOfRange_.count(each.field) != 0;

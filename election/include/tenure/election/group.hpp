@@ -10,8 +10,8 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
@@ -105,6 +105,7 @@ class TENURE_API Group {
   [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
 
  private:
+  friend struct CheckedGroup;
   Group(GroupOptions options, LeaseTiming timing, std::shared_ptr<LeaseStore> store, Logger logger);
   GroupOptions options_;
   LeaseTiming timing_;
