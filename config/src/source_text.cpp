@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/name_text.hpp"
@@ -11,7 +11,7 @@
 namespace tenure::config {
 namespace {
 
-constexpr std::string_view byteOrderMark{"\xEF\xBB\xBF"};
+constexpr std::string_view bom{"\xEF\xBB\xBF"};
 
 /// Length of the well-formed character at the start, 0 if there is none.
 std::size_t characterLength(std::string_view text) {
@@ -96,7 +96,7 @@ bool isForbiddenAt(std::string_view text, std::size_t at) {
 }  // namespace
 
 SourceText::SourceText(std::string_view text)
-    : text_{text.starts_with(byteOrderMark) ? text.substr(byteOrderMark.size()) : text}, lineStarts_{0} {
+    : text_{text.starts_with(bom) ? text.substr(bom.size()) : text}, lineStarts_{0} {
   for (std::size_t i = 0; i < text_.size(); ++i) {
     if (text_[i] == '\n') lineStarts_.push_back(i + 1);
   }

@@ -35,6 +35,8 @@ class TENURE_API CallDeadline {
   [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
     return timeout_ - elapsedForHolder(start_, clock_->now());
   }
+  [[nodiscard]] bool passed() const noexcept { return left().count() <= 0; }
+  [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
 
  private:
   std::shared_ptr<const Clock> clock_;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
@@ -99,7 +99,7 @@ class SqliteStore final : public ExtendedStore {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     const auto handle = std::make_shared<WriteHandler>(std::move(handler));
     const auto shared = std::make_shared<const WriteRequest>(std::move(request));
-    Job job{.deadline = Deadline{readClock(), options.timeout},
+    Job job{.deadline = Deadline{systemClock(), options.timeout},
             .run = [parts = parts_, shared, handle](
                        Session& session,
                        const Deadline& deadline) { writeAlone(*parts, session, *shared, *handle, deadline); },
@@ -168,7 +168,7 @@ class SqliteStore final : public ExtendedStore {
     const std::int64_t last = parts.sweptAt.load();
     if (last >= 0 && now - last < std::chrono::nanoseconds{sweepInterval}.count()) return;
     parts.sweptAt.store(now);
-    parts.reader.post(Job{.deadline = Deadline{readClock(), sweepInterval},
+    parts.reader.post(Job{.deadline = Deadline{systemClock(), sweepInterval},
                           .run =
                               [](Session& session, const Deadline&) {
                                 sweepSidecar(session);
@@ -237,7 +237,7 @@ class SqliteStore final : public ExtendedStore {
   void submit(Worker& worker, CallOptions options, std::function<void(Result)> handler, Work work) {
     const auto shared = std::make_shared<std::function<void(Result)>>(std::move(handler));
     worker.post(Job{
-        .deadline = Deadline{readClock(), options.timeout},
+        .deadline = Deadline{systemClock(), options.timeout},
         .run = [shared, work = std::move(work)](
                    Session& session,
                    const Deadline& deadline) { (*shared)(answerOf<Result>(session, deadline, work)); },

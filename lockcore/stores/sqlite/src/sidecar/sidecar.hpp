@@ -9,7 +9,6 @@
 #include <mutex>
 #include <string>
 
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
