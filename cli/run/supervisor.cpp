@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "cli/group/store_calls.hpp"

@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "config/src/duration.hpp"
 #include "election/src/leader_document.hpp"

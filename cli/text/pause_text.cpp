@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "environment.hpp"
 #include "lease_view.hpp"

@@ -17,7 +17,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/lock_client.hpp>

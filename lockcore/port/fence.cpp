@@ -3,7 +3,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/fence.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/store_checks.hpp"
 #include "quoted_text.hpp"

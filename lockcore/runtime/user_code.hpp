@@ -9,8 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>

@@ -103,7 +103,7 @@ class Rules(unittest.TestCase):
         self.finds("floors", "lockcore/lease/a.cpp", '#include "lockcore/runtime/thread.hpp"\n')
         self.finds("floors", "lockcore/lease/a.cpp", "#include <tenure/lockcore/lock_client.hpp>\n")
         self.finds("floors", "lockcore/port/a.cpp", "#include <tenure/lockcore/lock_client.hpp>\n")
-        self.finds("floors", "lockcore/include/tenure/lockcore/lease_key.hpp",
+        self.finds("floors", "lockcore/include/tenure/lockcore/lease_record.hpp",
                    "#pragma once\n#include <tenure/lockcore/lock.hpp>\n", 2)
         self.finds("floors", "lockcore/stores/sqlite/src/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')
         self.finds("floors", "adapters/http/src/a.cpp", '#include "lockcore/lease/observation.hpp"\n')

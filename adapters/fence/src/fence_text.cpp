@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <tenure/adapters/fenced_writer.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"

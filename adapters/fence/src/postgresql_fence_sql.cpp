@@ -1,7 +1,7 @@
 #include <stdexcept>
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/postgresql/sql_template.hpp"
 #include "postgresql_guard.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "fence_claims.hpp"
 #include "lockcore/port/ascii_text.hpp"

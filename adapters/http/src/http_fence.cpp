@@ -8,7 +8,7 @@
 
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "fence_claims.hpp"
 #include "lease_gate.hpp"

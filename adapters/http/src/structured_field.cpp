@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
 

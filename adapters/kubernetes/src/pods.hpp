@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/stores/kubernetes/src/gateway.hpp"
 #include "lockcore/stores/kubernetes/src/lease_object.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
 #include "lockcore/port/ascii_text.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <tenure/adapters/sqlite_fence.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 namespace sqlite_fence {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "job_runs.hpp"
 #include "wall_clock.hpp"

@@ -15,7 +15,7 @@
 #include <boost/json/value.hpp>
 
 #include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/child_process.hpp"
 #include "lockcore/stores/postgresql/src/link/job_account.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {

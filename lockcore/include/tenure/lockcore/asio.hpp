@@ -89,16 +89,14 @@ struct WaitingHandler {
   Handler handler;
   boost::asio::executor_work_guard<Executor> work;
 
-  struct Drop {
-    void operator()(WaitingHandler* waiting) const { static_cast<void>(take(waiting)); }
-  };
-  using Pointer = std::unique_ptr<WaitingHandler, Drop>;
+  using Pointer = std::unique_ptr<WaitingHandler, void (*)(WaitingHandler*)>;
 
   [[nodiscard]] static Pointer make(Handler handler, const Executor& executor) {
     Allocator allocator{boost::asio::get_associated_allocator(handler)};
     void* const memory = std::allocator_traits<Allocator>::allocate(allocator, 1);
     return Pointer{::new (memory)
-                       WaitingHandler{std::move(handler), boost::asio::executor_work_guard<Executor>{executor}}};
+                       WaitingHandler{std::move(handler), boost::asio::executor_work_guard<Executor>{executor}},
+                   [](WaitingHandler* waiting) { static_cast<void>(take(waiting)); }};
   }
   [[nodiscard]] static WaitingHandler take(WaitingHandler* waiting) {
     Allocator allocator{boost::asio::get_associated_allocator(waiting->handler)};

@@ -8,7 +8,7 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {

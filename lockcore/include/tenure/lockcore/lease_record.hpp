@@ -1,17 +1,79 @@
-// What a store keeps for one lease.
+// A lease: its name, the numbers of its terms, and what a store keeps for it.
 #pragma once
 
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
 
 namespace tenure {
+
+/// The longest lease name and sort key in bytes (DynamoDB's limits for partition and sort keys).
+inline constexpr std::size_t maxLeaseNameBytes = 2048;
+inline constexpr std::size_t maxSortKeyBytes = 1024;
+
+/// A lease is named by `name`, and also by `sortKey` where a store's table has one. ("ab","c") and ("a","bc") differ.
+struct TENURE_API LeaseKey {
+  std::string name;
+  std::string sortKey{};
+
+  friend auto operator<=>(const LeaseKey&, const LeaseKey&) = default;
+};
+
+/// What is wrong with a key, one sentence each; empty if it may be used. A name is 1..2048 bytes of UTF-8 without
+/// NUL, not blank, and does not end in "#fence" (the companion record's name). Two names that look alike would be two
+/// leases. So neither name nor sort key may hold a control, an invisible or a directional character, a space other than
+/// U+0020, a typographic quote or hyphen, begin or end with a space, or be in another form than Unicode's NFC.
+[[nodiscard]] TENURE_API std::vector<std::string> faultsOf(const LeaseKey& key);
+
+/// For logs and messages: control characters and quotes escaped, the sort key after a slash if there is one.
+[[nodiscard]] TENURE_API std::string toString(const LeaseKey& key);
+
+/// True for well-formed UTF-8 without overlong forms and surrogates.
+[[nodiscard]] TENURE_API bool isUtf8(std::string_view text) noexcept;
+
+/// The number of a term. A resource that remembers the highest token it has seen can refuse a paused former leader.
+///
+/// Rises strictly with every acquisition of a lease by this library, for the life of the table (invariant I7). Zero
+/// means "none": it is never handed out. A token above maxFencingToken is malformed wherever it is met.
+class TENURE_API FencingToken {
+ public:
+  constexpr FencingToken() noexcept = default;
+  constexpr explicit FencingToken(std::uint64_t value) noexcept : value_{value} {}
+
+  [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
+  [[nodiscard]] constexpr bool isNone() const noexcept { return value_ == 0; }
+  [[nodiscard]] constexpr FencingToken next() const noexcept { return FencingToken{value_ + 1}; }
+
+  friend constexpr auto operator<=>(FencingToken, FencingToken) noexcept = default;
+
+ private:
+  std::uint64_t value_{0};
+};
+
+/// The greatest token. Every JSON reader and every double holds it exactly. At a thousand terms a second a lease needs
+/// 285,000 years to get there.
+inline constexpr FencingToken maxFencingToken{(std::uint64_t{1} << 53U) - 1};
+
+/// How far a resource's report may lift the counter above the highest token that was known. Anybody who may write to
+/// the resource can make up a report. With this bound, no number of reports that is practicable brings the counter near
+/// its end.
+inline constexpr std::uint64_t maxReportedStep = std::uint64_t{1} << 32U;
+
+[[nodiscard]] TENURE_API std::string toString(FencingToken token);
+/// For a line about a holder: `with fencing token 7`, or `without a fencing token` for a lease that another client
+/// holds that way.
+[[nodiscard]] TENURE_API std::string withToken(FencingToken token);
+TENURE_API std::ostream& operator<<(std::ostream& out, FencingToken token);
 
 /// The record version number (RVN). Each write of the holder sets a new one, which shows challengers that the holder
 /// lives. Ours are UUID v4 texts. Those of other writers may be anything, so it is kept as text and compared exactly.
@@ -91,3 +153,11 @@ struct TENURE_API LeaseRecord {
 [[nodiscard]] TENURE_API RecordVersion vanishedVersion(FencingToken token, std::chrono::milliseconds lease);
 
 }  // namespace tenure
+
+template <>
+struct std::hash<tenure::LeaseKey> {
+  std::size_t operator()(const tenure::LeaseKey& key) const noexcept {
+    const std::size_t first = std::hash<std::string>{}(key.name);
+    return first ^ (std::hash<std::string>{}(key.sortKey) + 0x9e3779b97f4a7c15ULL + (first << 6) + (first >> 2));
+  }
+};

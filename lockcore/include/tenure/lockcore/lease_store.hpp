@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/store_error.hpp>

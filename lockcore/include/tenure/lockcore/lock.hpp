@@ -12,8 +12,8 @@
 #include <string>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/outcomes.hpp>

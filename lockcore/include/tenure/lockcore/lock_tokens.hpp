@@ -11,8 +11,6 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/logger.hpp>

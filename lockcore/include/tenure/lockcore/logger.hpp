@@ -11,7 +11,7 @@
 #include <variant>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 

@@ -13,7 +13,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {

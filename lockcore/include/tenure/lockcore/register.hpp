@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_error.hpp>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "gateway.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lease_object.hpp"
 #include "lockcore/runtime/process_mark.hpp"

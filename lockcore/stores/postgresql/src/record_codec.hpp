@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/register.hpp>
 

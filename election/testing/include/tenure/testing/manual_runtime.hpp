@@ -33,8 +33,8 @@ class TENURE_API ManualScheduler final : public Scheduler {
   explicit ManualScheduler(Instant start = defaultStart);
   ~ManualScheduler() override;
 
-  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return clock_; }
-  [[nodiscard]] Instant now() const noexcept override { return clock_->now(); }
+  [[nodiscard]] std::shared_ptr<const Clock> clock() const override;
+  [[nodiscard]] Instant now() const noexcept override;
   void post(Task task) override;
   TimerId schedule(std::chrono::nanoseconds delay, Task task) override;
   void cancel(TimerId id) noexcept override;
@@ -65,22 +65,11 @@ class TENURE_API ManualScheduler final : public Scheduler {
  private:
   using Due = std::pair<std::chrono::nanoseconds, TimerId>;  // on CLOCK_BOOTTIME: delays count suspend
 
+  class ManualClock;
   class Running;
   [[nodiscard]] Task takeReady();
   std::size_t drainReady();
   void requireTask(const char* call) const;
-
-  /// Its time moves only when the test moves it.
-  class ManualClock final : public Clock {
-   public:
-    explicit ManualClock(Instant start) : now_{start} {}
-    [[nodiscard]] Instant now() const noexcept override;
-    void move(const Instant& by);
-
-   private:
-    mutable std::mutex mutex_;  // guards now_
-    Instant now_;
-  };
 
   const std::shared_ptr<ManualClock> clock_;
   mutable std::mutex mutex_;  // guards all below; never held while a task runs

@@ -14,7 +14,7 @@
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/election/leadership.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
