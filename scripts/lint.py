@@ -36,24 +36,26 @@ FLOORS = {
     "runtime": {"port"},
     "liveness": {"port", "runtime"},
     "stored": {"port", "runtime"},
-    "sqlite": set(),
+    "sqlite": {"port"},
     "postgresql": set(),
     "driver": {"port", "lease", "runtime"},
     "lock": {"port", "lease", "runtime", "driver"},
     "token": {"port", "lease", "runtime"},
     "net": {"port", "runtime"},
     "aws": {"port", "runtime", "net"},
-    "stores": {"port", "runtime", "liveness", "stored", "sqlite", "postgresql", "net", "aws"},
+    "kubernetes": {"port", "runtime", "net"},
+    "stores": {"port", "runtime", "liveness", "stored", "sqlite", "postgresql", "net", "aws", "kubernetes"},
     "election": {"port", "lease", "runtime", "driver"},
-    "config": {"port", "runtime", "stores"},
+    "config": {"port", "runtime", "kubernetes", "stores"},
     "adapters": {"port", "runtime", "sqlite", "postgresql", "net", "aws"},
-    "adapters/kubernetes": {"port", "runtime", "stores"},  # it has the store's client
+    "adapters/kubernetes": {"port", "runtime", "kubernetes"},
 }
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
     "runtime": ("asio",),
     "lock": ("lock", "lock_asio", "lock_client", "lock_future"),
     "token": ("lock_tokens",),
+    "kubernetes": ("stores/kubernetes_store",),  # the client has the options of its user, who may be no store
 }
 
 # Folders with one header for the rest of the product.
@@ -62,7 +64,7 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 # Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "lockcore/stores/postgresql/src/link/", "election/src/", "election/ops/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
-    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/kubernetes/src/",
+    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/kubernetes/src/",
                    "adapters/s3/src/", "election/src/", "election/jobs/src/", "election/ops/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
     "boost/beast": ("lockcore/net/", "election/ops/src/", "cli/fence/proxy/", "examples/", "tests/", "bench/"),
@@ -223,10 +225,9 @@ def floor_of(name):
     parts = name.split("/")
     if name.startswith("lockcore/include/tenure/") or name.startswith("tenure/lockcore/"):
         rest = name.split("tenure/lockcore/")[1]
-        if rest.startswith("stores/"):
-            return "stores"
         stem = posixpath.splitext(rest)[0]
-        return next((floor for floor, stems in PUBLIC_FLOORS.items() if stem in stems), "port")
+        otherwise = "stores" if rest.startswith("stores/") else "port"
+        return next((floor for floor, stems in PUBLIC_FLOORS.items() if stem in stems), otherwise)
     if "/".join(parts[:2]) in FLOORS:
         return "/".join(parts[:2])
     if parts[0] == "lockcore":

@@ -6,8 +6,8 @@
 #include "sections.hpp"
 #include "store_types.hpp"
 #ifdef TENURE_HAS_STORE_KUBERNETES
-#include "lockcore/stores/kubernetes/src/label_selector.hpp"
-#include "lockcore/stores/kubernetes/src/names.hpp"
+#include "lockcore/kubernetes/label_selector.hpp"
+#include "lockcore/kubernetes/names.hpp"
 #endif
 
 namespace tenure::config {

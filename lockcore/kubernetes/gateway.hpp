@@ -10,6 +10,7 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure::kubernetes_store {
@@ -35,7 +36,7 @@ struct CallFault {
   StoreError error;
   bool maybeSent{true};  ///< false: the server cannot have seen the request
 };
-[[noreturn]] void throw_exception_from_error(const CallFault& fault, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const CallFault& fault, const boost::source_location& where);
 
 using Outcome = boost::system::result<Reply, CallFault>;
 using OutcomeHandler = std::function<void(Outcome)>;

@@ -7,8 +7,8 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
+#include "gateway.hpp"
 #include "lockcore/net/http_client.hpp"
-#include "lockcore/stores/kubernetes/src/gateway.hpp"
 
 namespace tenure::kubernetes_store {
 

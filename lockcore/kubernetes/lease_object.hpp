@@ -19,7 +19,8 @@ namespace tenure::kubernetes_store {
 struct Misunderstood {
   std::string what;
 };
-[[noreturn]] void throw_exception_from_error(const Misunderstood& fault, const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const Misunderstood& fault,
+                                                        const boost::source_location& where);
 
 template <class T>
 using Read = boost::system::result<T, Misunderstood>;
@@ -41,7 +42,7 @@ struct LeaseSpec {
   friend bool operator==(const LeaseSpec&, const LeaseSpec&) = default;
 };
 
-struct LeaseObject {
+struct TENURE_API LeaseObject {
   boost::json::object whole{};  ///< as it was shown, without managedFields, which the server keeps by itself
   std::string name{};
   std::string uid{};
@@ -58,7 +59,7 @@ struct LeaseObject {
 [[nodiscard]] TENURE_API boost::json::value jsonFrom(std::string_view text);
 
 /// From a value that is one object of a listing, a watch or a reply.
-[[nodiscard]] Read<LeaseObject> leaseObjectFrom(boost::json::value value);
+[[nodiscard]] TENURE_API Read<LeaseObject> leaseObjectFrom(boost::json::value value);
 
 [[nodiscard]] inline std::string_view viewOf(const boost::json::string& text) noexcept {
   return {text.data(), text.size()};
@@ -71,6 +72,6 @@ struct LeaseObject {
 [[nodiscard]] TENURE_API std::string textIn(const boost::json::object& from, std::string_view name);
 
 /// The number in a resourceVersion: digits, not zero. Empty: it is another text, and tells no order.
-[[nodiscard]] std::optional<std::uint64_t> revisionFrom(std::string_view text);
+[[nodiscard]] TENURE_API std::optional<std::uint64_t> revisionFrom(std::string_view text);
 
 }  // namespace tenure::kubernetes_store

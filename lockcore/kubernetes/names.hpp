@@ -21,16 +21,16 @@ inline constexpr std::size_t longestName = 253;
 inline constexpr std::size_t longestLabel = 63;
 
 /// `name` or `prefix/name`, as labels are called.
-[[nodiscard]] bool isLabelName(std::string_view text);
+[[nodiscard]] TENURE_API bool isLabelName(std::string_view text);
 /// What a label may be; also empty.
-[[nodiscard]] bool isLabelValue(std::string_view text);
+[[nodiscard]] TENURE_API bool isLabelValue(std::string_view text);
 
 /// Whether the object has the very name of the lease, so that other clients find it by that name.
-[[nodiscard]] bool isPlain(const LeaseKey& key);
+[[nodiscard]] TENURE_API bool isPlain(const LeaseKey& key);
 
 /// The name of the object that keeps the lease. A name that is none of an object, and any sort key, is written with the
 /// characters that are allowed, and ends in eight hex digits of a hash of the whole. So two leases hardly ever have one
 /// object; where they do, an annotation tells whose it is, and the other one is refused. The same in every release.
-[[nodiscard]] std::string objectNameOf(const LeaseKey& key);
+[[nodiscard]] TENURE_API std::string objectNameOf(const LeaseKey& key);
 
 }  // namespace tenure::kubernetes_store

@@ -4,13 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "annotations.hpp"
 #include "http_gateway.hpp"
 #include "lockcore/net/http_client.hpp"
 #include "lockcore/net/proxy.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
-#include "lockcore/stores/kubernetes/src/annotations.hpp"
-#include "lockcore/stores/kubernetes/src/names.hpp"
+#include "names.hpp"
 
 namespace tenure {
 namespace {

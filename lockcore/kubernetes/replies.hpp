@@ -29,19 +29,19 @@ struct Status {
 
 /// The server says that there is no Lease of this name. What stands before it, and answers 404 for a path that it does
 /// not know, says something else.
-[[nodiscard]] bool saysAbsent(const Reply& reply, std::string_view name);
+[[nodiscard]] TENURE_API bool saysAbsent(const Reply& reply, std::string_view name);
 /// The Lease is not the one that the request names: changed, deleted, or created meanwhile.
-[[nodiscard]] bool saysConflict(const Reply& reply);
+[[nodiscard]] TENURE_API bool saysConflict(const Reply& reply);
 
 /// A Lease of this name.
-[[nodiscard]] Read<LeaseObject> leaseFrom(std::string_view body, std::string_view name);
+[[nodiscard]] TENURE_API Read<LeaseObject> leaseFrom(std::string_view body, std::string_view name);
 
 struct LeasePage {
   std::string resourceVersion{};
   std::string next{};  ///< empty: this was the last one
   std::vector<LeaseObject> items{};
 };
-[[nodiscard]] Read<LeasePage> pageFrom(std::string_view body);
+[[nodiscard]] TENURE_API Read<LeasePage> pageFrom(std::string_view body);
 
 /// One line of a watch.
 struct WatchEvent {
@@ -56,10 +56,10 @@ struct WatchEvent {
   std::optional<LeaseObject> object{};  ///< changed and deleted
   Status status{};                      ///< failed
 };
-[[nodiscard]] Read<WatchEvent> eventFrom(std::string_view line);
+[[nodiscard]] TENURE_API Read<WatchEvent> eventFrom(std::string_view line);
 
 /// The resourceVersion is older than the server remembers, so that only a listing helps.
-[[nodiscard]] bool saysGone(int status, const Status& said);
+[[nodiscard]] TENURE_API bool saysGone(int status, const Status& said);
 
 /// A kind of object, as a Role names it.
 struct Resource {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "lockcore/kubernetes/annotations.hpp"
+#include "lockcore/kubernetes/errors.hpp"
+#include "lockcore/kubernetes/replies.hpp"
+#include "lockcore/kubernetes/requests.hpp"
 #include "lockcore/port/quoted_text.hpp"
-#include "lockcore/stores/kubernetes/src/annotations.hpp"
-#include "lockcore/stores/kubernetes/src/errors.hpp"
-#include "lockcore/stores/kubernetes/src/replies.hpp"
-#include "lockcore/stores/kubernetes/src/requests.hpp"
 
 namespace tenure::pod_label {
 namespace {

@@ -10,15 +10,15 @@
 
 #include <tenure/adapters/pod_label.hpp>
 
+#include "lockcore/kubernetes/http_gateway.hpp"
+#include "lockcore/kubernetes/label_selector.hpp"
+#include "lockcore/kubernetes/names.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "lockcore/runtime/waiter.hpp"
-#include "lockcore/stores/kubernetes/src/label_selector.hpp"
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
-#include "lockcore/stores/kubernetes/src/link/pod.hpp"
-#include "lockcore/stores/kubernetes/src/names.hpp"
 #include "pod_keeper.hpp"
 #include "routing_log.hpp"
 

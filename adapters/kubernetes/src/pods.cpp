@@ -6,9 +6,9 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "lockcore/kubernetes/annotations.hpp"
+#include "lockcore/kubernetes/requests.hpp"
 #include "lockcore/port/ascii_text.hpp"
-#include "lockcore/stores/kubernetes/src/annotations.hpp"
-#include "lockcore/stores/kubernetes/src/requests.hpp"
 
 namespace tenure::pod_label {
 namespace {

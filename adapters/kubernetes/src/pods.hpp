@@ -8,8 +8,8 @@
 
 #include <tenure/lockcore/lease_record.hpp>
 
-#include "lockcore/stores/kubernetes/src/gateway.hpp"
-#include "lockcore/stores/kubernetes/src/lease_object.hpp"
+#include "lockcore/kubernetes/gateway.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
 
 namespace tenure::pod_label {
 

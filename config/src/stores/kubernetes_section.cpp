@@ -5,10 +5,10 @@
 
 #include "config/src/sections.hpp"
 #include "config/src/store_section.hpp"
+#include "lockcore/kubernetes/bearer_token.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
-#include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
-#include "lockcore/stores/kubernetes/src/link/pod.hpp"
 
 namespace tenure {
 

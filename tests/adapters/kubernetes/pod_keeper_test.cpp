@@ -8,7 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
-#include "lockcore/stores/kubernetes/src/requests.hpp"
+#include "lockcore/kubernetes/requests.hpp"
 
 namespace tenure::pod_label {
 namespace {

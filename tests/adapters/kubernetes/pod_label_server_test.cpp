@@ -13,7 +13,7 @@
 
 #include "adapters/kubernetes/src/pod_keeper.hpp"
 #include "kubernetes/api_hand.hpp"
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
 #include "support/eventually.hpp"
 
 namespace tenure::test {

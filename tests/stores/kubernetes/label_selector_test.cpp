@@ -1,5 +1,5 @@
 // Which selectors are taken.
-#include "lockcore/stores/kubernetes/src/label_selector.hpp"
+#include "lockcore/kubernetes/label_selector.hpp"
 
 #include <gtest/gtest.h>
 

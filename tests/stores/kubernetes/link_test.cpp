@@ -7,9 +7,9 @@
 
 #include <tenure/testing/manual_runtime.hpp>
 
-#include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
-#include "lockcore/stores/kubernetes/src/link/pod.hpp"
+#include "lockcore/kubernetes/bearer_token.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::kubernetes_store {

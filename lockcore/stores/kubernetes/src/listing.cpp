@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include "lockcore/kubernetes/replies.hpp"
 #include "record_codec.hpp"
-#include "replies.hpp"
 #include "state.hpp"
 
 namespace tenure::kubernetes_store {

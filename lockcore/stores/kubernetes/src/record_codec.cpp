@@ -5,7 +5,8 @@
 
 #include <boost/json/string.hpp>
 
-#include "annotations.hpp"
+#include "lockcore/kubernetes/annotations.hpp"
+#include "lockcore/kubernetes/names.hpp"
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
@@ -13,7 +14,6 @@
 #include "lockcore/port/saturating_time.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "micro_time.hpp"
-#include "names.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {

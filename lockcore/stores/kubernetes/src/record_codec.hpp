@@ -11,7 +11,7 @@
 
 #include <tenure/lockcore/register.hpp>
 
-#include "lease_object.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
 #include "lockcore/port/extended_store.hpp"
 
 namespace tenure::kubernetes_store {

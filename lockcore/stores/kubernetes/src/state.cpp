@@ -5,9 +5,9 @@
 
 #include <boost/throw_exception.hpp>
 
-#include "names.hpp"
+#include "lockcore/kubernetes/names.hpp"
+#include "lockcore/kubernetes/replies.hpp"
 #include "record_codec.hpp"
-#include "replies.hpp"
 
 namespace tenure::kubernetes_store {
 

@@ -10,7 +10,7 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
-#include "lease_object.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 
 namespace tenure::kubernetes_store {
