@@ -17,9 +17,8 @@ namespace tenure::sqlite_store {
 
 using Deadline = CallDeadline;
 
-/// SQLite's own busy time-out sleeps in steps of up to 100 ms without jitter, so a writer that writes all the time
-/// starves the others for seconds. This wait takes short, jittered steps and ends at the deadline of the call. It
-/// belongs to one thread; other threads only set the stop flag.
+/// A wait of sqlite::pauseForLock() that ends at the deadline of the call. It belongs to one thread; other threads only
+/// set the stop flag.
 class BusyWait {
  public:
   /// `cancelled` ends every wait; it must outlive the object.
