@@ -9,6 +9,65 @@
 
 namespace tenure {
 
+void LeaseDriver::Link::open(std::shared_ptr<Impl> impl) {
+  const std::lock_guard lock{mutex_};
+  impl_ = std::move(impl);
+}
+
+std::optional<LeaseStatus> LeaseDriver::Link::tryStatus() const {
+  if (!mark_.isHere()) return std::nullopt;
+  const std::unique_lock lock{mutex_, std::try_to_lock};
+  if (!lock) return std::nullopt;
+  return impl_ ? impl_->tryStatus() : LeaseStatus{LeaseState::stopped};
+}
+void LeaseDriver::Link::close() noexcept {
+  if (!mark_.isHere()) return;
+  std::shared_ptr<Impl> last;  // destroyed after the lock is released: it releases the store and more
+  const std::lock_guard lock{mutex_};
+  last.swap(impl_);
+  if (last) last->close();
+}
+
+LeaseDriver::LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
+                         std::unique_ptr<RandomSource> random)
+    : link_{std::make_shared<Link>()} {
+  auto impl =
+      std::make_shared<Impl>(std::move(options), std::move(store), std::move(scheduler), std::move(random), link_);
+  term_ = impl->term();
+  link_->open(std::move(impl));
+}
+
+LeaseDriver::~LeaseDriver() { close(); }
+
+void LeaseDriver::close() noexcept { link_->close(); }
+void LeaseDriver::submit(LeaseEvent event) {
+  link_->post([event = std::move(event)](Impl& impl) { impl.pump(event); });
+}
+bool LeaseDriver::schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
+  return link_->post([delay, task = std::move(task)](Impl& impl) { impl.schedule(delay, task); });
+}
+void LeaseDriver::keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost) {
+  link_->post([owner = std::move(owner), atMost](Impl& impl) { impl.keep(owner, atMost); });
+}
+bool LeaseDriver::withdraw() {
+  return link_->ask([](Impl& impl) { return impl.withdraw(); });
+}
+void LeaseDriver::endTerm(FencingToken token) {
+  link_->post([token](Impl& impl) { impl.endLedTerm(token); });
+}
+void LeaseDriver::reportProgress() noexcept { link_->reportProgress(); }
+bool LeaseDriver::isOnScheduler() const {
+  return link_->ask([](const Impl& impl) { return impl.isOnScheduler(); });
+}
+const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }
+LeaseStatus LeaseDriver::status() const {
+  return link_->ask([](const Impl& impl) { return impl.status(); });
+}
+std::optional<LeaseStatus> LeaseDriver::tryStatus() const { return link_->tryStatus(); }
+void LeaseDriver::countIn(std::shared_ptr<LeaseAccount> account) {
+  link_->post([account = std::move(account)](Impl& impl) { impl.countIn(account); });
+}
+
 using std::chrono::nanoseconds;
 
 namespace {
@@ -47,7 +106,7 @@ bool LeaseDriver::Impl::withdraw() {
     withdrawn_ = true;
     open = machine_.acquisitionOpen();
   }
-  submit(event::Stop{});
+  post([](Impl& impl) { impl.pump(event::Stop{}); });
   return open;
 }
 
@@ -70,7 +129,9 @@ void LeaseDriver::Impl::take(LeaseActions actions) {
 /// reads report that until it is.
 void LeaseDriver::Impl::ensureSchema() {
   constexpr std::chrono::minutes patience{1};  // the creation of a table may take that long
-  const auto answer = [link = link_](StoreStatus status) { link->schemaAnswered(readable(std::move(status))); };
+  const auto answer = [link = link_](StoreStatus status) {
+    link->post([status = readable(std::move(status))](Impl& impl) { impl.takeSchema(status); });
+  };
   const auto error = storeErrorOf([&] { store_->ensureSchema({patience}, answer); });
   if (error) answer(*error);
 }
@@ -103,7 +164,9 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
 /// A store is the user's code: what it throws is an answer like any other.
 void LeaseDriver::Impl::perform(const action::SendRead& send) {
   const auto answer = [link = link_, attempt = send.attempt](ReadOutcome outcome) {
-    link->submit(event::ReadReply{attempt, readable(std::move(outcome))});
+    link->post([event = LeaseEvent{event::ReadReply{attempt, readable(std::move(outcome))}}](Impl& impl) {
+      impl.pump(event);
+    });
   };
   const auto error = storeErrorOf([&] { store_->read(machine_.key(), {send.timeout}, answer); });
   if (error) answer(*error);
@@ -112,7 +175,9 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
   if (account_) account_->sent(send.attempt, send.request.purpose, scheduler_->now());
   const auto answer = [link = link_, attempt = send.attempt](WriteOutcome outcome) {
-    link->submit(event::WriteReply{attempt, readable(std::move(outcome))});
+    link->post([event = LeaseEvent{event::WriteReply{attempt, readable(std::move(outcome))}}](Impl& impl) {
+      impl.pump(event);
+    });
   };
   const auto error = storeErrorOf([&] { store_->write(std::move(send.request), {send.timeout}, answer); });
   if (error) answer(Unknown{*error});
