@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"

@@ -15,7 +15,6 @@
 #include "cli/text/output.hpp"
 #include "lock_arguments.hpp"
 #include "lock_store.hpp"
-#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::cli {
 namespace {

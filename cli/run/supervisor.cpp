@@ -8,7 +8,6 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "cli/group/store_calls.hpp"
 #include "cli/process/adopted.hpp"

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/port/extended_store.hpp"
 
 namespace tenure {

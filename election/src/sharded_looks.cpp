@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/user_code.hpp"

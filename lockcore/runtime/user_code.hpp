@@ -11,7 +11,6 @@
 
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 

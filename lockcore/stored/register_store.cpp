@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "hint_watcher.hpp"
 #include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/runtime.hpp>

@@ -4,8 +4,6 @@
 #include <system_error>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/store_answer.hpp"

@@ -17,8 +17,6 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "lockcore/port/extended_store.hpp"
 
 namespace tenure::contract {

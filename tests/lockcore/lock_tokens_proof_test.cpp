@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 

@@ -11,6 +11,7 @@
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/testing/manual_runtime.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stored/register_store.hpp"
 
 namespace tenure::test {
@@ -293,8 +294,8 @@ TEST(HeldStates, whatIsKeptForAWhileIsBoundedAndWhatIsHeldStays) {
 }
 
 TEST_F(RegisterWriteTest, aPayloadThatTheRegisterHasNoRoomForIsNamedBeforeAnythingIsSent) {
-  EXPECT_TRUE(store_->faultsOfPayload({"billing"}, "12345", {{"ab", "345"}}).empty());
-  const OptionFaults faults = store_->faultsOfPayload({"billing"}, "123456", {{"ab", "345"}});
+  EXPECT_TRUE(extended(store_)->faultsOfPayload({"billing"}, "12345", {{"ab", "345"}}).empty());
+  const OptionFaults faults = extended(store_)->faultsOfPayload({"billing"}, "123456", {{"ab", "345"}});
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults.front().message, "with the attributes it has 11 bytes, and the store has room for 10");
   EXPECT_EQ(script_->asked, "");

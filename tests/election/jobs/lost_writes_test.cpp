@@ -192,10 +192,10 @@ TEST_F(LostWrites, anOlderCopyThatWasPutBackIsKnownByItsToken) {
   runTwoAndLoseOne();
   const auto tokens = stage_.drive<StoredTokens>([&] {
     std::promise<StoredTokens> stored;
-    stage_.memory->readTokens(stage_.key, {}, [&](const auto& answer) { stored.set_value(answer.value()); });
+    extended(stage_.memory)->readTokens(stage_.key, {}, [&](const auto& answer) { stored.set_value(answer.value()); });
     return stored.get_future().get();
   });
-  stage_.memory->setTokens(stage_.key, tokens, FencingToken{1}, {}, [](const WriteOutcome&) {});
+  extended(stage_.memory)->setTokens(stage_.key, tokens, FencingToken{1}, {}, [](const WriteOutcome&) {});
   settleDown(a);
   EXPECT_EQ(begun(), ranTwo);
   stage_.setWallAhead(2min);

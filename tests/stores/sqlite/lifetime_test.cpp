@@ -10,6 +10,7 @@
 
 #include "actor.hpp"
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -145,7 +146,7 @@ TEST_F(SqliteLifetime, aHandleMayOutliveItsStore) {
   auto store = open();
   store->ensureSchema(options_, [](const StoreStatus&) {});
   auto handle = store->watch({"lease"}, [&] { hints.set(); });
-  auto notice = store->deathNotice();
+  auto notice = extended(store)->deathNotice();
   ASSERT_TRUE(hints.wait());
   store.reset();
   EXPECT_EQ(notice->follow(recordOf("a"), [](const RecordVersion&) {}), nullptr);

@@ -9,7 +9,6 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "lockcore/port/extended_store.hpp"
