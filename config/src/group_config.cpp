@@ -46,8 +46,7 @@ std::shared_ptr<LeaseStore> makeStore(const StoreConfig& store, Logger logger) {
 boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, Logger logger) {
   CheckedGroup checked{config.options};
   if (OptionFaults faults = config::faultsOf(config, checked.faults); !faults.empty()) return faults;
-  auto store = makeStore(config.store, logger);
-  return std::move(checked).with(std::move(store), std::move(logger));
+  return std::move(checked).with(makeStore(config.store, logger), logger);
 }
 
 boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config) {

@@ -7,7 +7,6 @@
 
 #include <tenure/config/load_group.hpp>
 
-#include "config_file.hpp"
 #include "group_reader.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/system_error.hpp"
@@ -85,9 +84,8 @@ result<GroupConfig, ConfigFaults> configOf(Loaded loaded) {
 result<Group, ConfigFaults> groupOf(Loaded loaded, const std::string& name) {
   if (!loaded) return loaded.error();
   const GroupConfig& config = loaded->config;
-  Logger logger = Logger::toStderr(config.logLevel, config.logFormat);
-  auto store = makeStore(config.store, logger);
-  auto group = std::move(loaded->options).with(std::move(store), std::move(logger));
+  const Logger logger = Logger::toStderr(config.logLevel, config.logFormat);
+  auto group = std::move(loaded->options).with(makeStore(config.store, logger), logger);
   if (group) return *std::move(group);
   ConfigFaults faults;
   for (const OptionFault& wrong : group.error()) add(faults, name, {}, config::keyOf(wrong.field), wrong.message);

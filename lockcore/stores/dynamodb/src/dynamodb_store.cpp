@@ -2,7 +2,6 @@
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "lease_call.hpp"
