@@ -36,7 +36,7 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   StoreCalls* operator->() { return &*calls_; }
-  [[nodiscard]] LeaseStore& raw() { return calls_->raw(); }
+  [[nodiscard]] ExtendedStore& raw() { return calls_->raw(); }
   /// Ends the store; by then every call must have been answered once.
   void close();
 
