@@ -61,8 +61,8 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
       {.path = "candidate.address",
        .fallback = "off",
        .example = "\"10.0.0.5:8080\"",
-       .about = "The address of this process, for clients that follow the leader: tenure status and LeaderFollower "
-                "show it."},
+       .about = "The address of this process, for clients that follow the leader: tenure status and observers show "
+                "it."},
       addressCodec(), [](auto& config) -> auto& { return config.options.candidate.address; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<milliseconds>(

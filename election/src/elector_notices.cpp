@@ -236,7 +236,7 @@ void ElectorImpl::on(const action::Stopped& stopped) {
 
 void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {
   if (!term->settle(TermWork::begun)) return;
-  if (const auto failure = listeners_.call("onElected", &Listener::onElected, Leadership{term})) {
+  if (const auto failure = listeners_.call("onElected", &Listener::onElected, leadershipUnder(term))) {
     driver_->submit(event::WorkFailed{*failure});
   }
 }

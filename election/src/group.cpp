@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -171,6 +172,16 @@ boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std
   if (!faults.empty()) return faults;
   if (options.candidate.id.empty()) options.candidate.id = hostNameAsCandidate();
   return Group{std::move(options), *timing, std::move(store), std::move(logger)};
+}
+
+Group Group::observing() const {
+  if (!options_.shards.shardNames().empty()) {
+    throw std::invalid_argument{"group " + name() + " has shards, and each has a leader of its own to observe"};
+  }
+  GroupOptions options = options_;
+  options.candidate.mode = CandidateMode::observe;
+  options.candidate.reclaimAfter.reset();
+  return Group{std::move(options), timing_, store_, logger_};
 }
 
 Group::Group(GroupOptions options, LeaseTiming timing, std::shared_ptr<LeaseStore> store, Logger logger)

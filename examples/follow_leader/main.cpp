@@ -7,10 +7,7 @@
 
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/election/leader_follower.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
-
-#include "shutdown_signals.hpp"
 
 namespace {
 
@@ -18,12 +15,12 @@ namespace {
 std::osyncstream say() { return std::osyncstream{std::cout}; }
 
 /// A copy that serves. Its address is in the group's file; a leader writes it into its record.
-void serve(const tenure::Group& group, const examples::ShutdownSignals& signals) {
+void serve(const tenure::Group& group) {
   tenure::LeaderElector elector{group, {.onElected = [](const tenure::Leadership& term) {
                                   say() << "leads under token " << term.fencingToken() << std::endl;
                                 }}};
   elector.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   say() << "stopped (" << elector.stop() << ")" << std::endl;
 }
 
@@ -39,23 +36,22 @@ void tell(const std::optional<tenure::LeaderInfo>& leader) {
   }
 }
 
-void follow(const tenure::Group& group, const examples::ShutdownSignals& signals) {
-  tenure::LeaderFollower follower{group, tell};
+void follow(const tenure::Group& group) {
+  tenure::LeaderElector follower{group.observing(), {.onLeaderChanged = tell}};
   follower.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   follower.stop();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const examples::ShutdownSignals signals;
   const tenure::Group group = tenure::loadGroup(argc > 1 ? argv[1] : "group.yaml").value();
   const bool serves = argc > 2 && std::string_view{argv[2]} == "serve";
   if (serves) {
-    serve(group, signals);
+    serve(group);
   } else {
-    follow(group, signals);
+    follow(group);
   }
 } catch (const std::exception& error) {
   std::cerr << "follow_leader: " << error.what() << '\n';

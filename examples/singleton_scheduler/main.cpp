@@ -12,8 +12,6 @@
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/jobs/singleton_scheduler.hpp>
 
-#include "shutdown_signals.hpp"
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,10 +74,9 @@ std::vector<tenure::ScheduledJob> jobs(const std::string& file) {
 
 int main(int argc, char** argv) try {
   if (argc != 3) throw std::invalid_argument{"usage: singleton_scheduler GROUP.yaml RUNS.db"};
-  const examples::ShutdownSignals signals;
   tenure::SingletonScheduler scheduler{tenure::loadGroup(argv[1]).value(), jobs(argv[2])};
   scheduler.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   scheduler.stop();
 } catch (const std::exception& error) {
   std::cerr << "singleton_scheduler: " << error.what() << '\n';

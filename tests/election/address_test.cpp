@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <gtest/gtest.h>
 
-#include <tenure/election/leader_follower.hpp>
+#include <tenure/election/leader_elector.hpp>
 
 #include "election/src/leader_document.hpp"
 #include "election/src/term_handle.hpp"

@@ -1,9 +1,9 @@
-// Those who only watch: LeaderFollower, and an elector with candidate.mode observe.
+// Electors that only observe: of Group::observing, and with candidate.mode observe.
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
-#include <tenure/election/leader_follower.hpp>
+#include <tenure/election/leader_elector.hpp>
 
 #include "election/stage.hpp"
 
@@ -47,14 +47,14 @@ class ReadOnlyStore final : public ForwardingStore {
 
 class Followers : public testing::Test {
  protected:
-  [[nodiscard]] std::unique_ptr<LeaderFollower> follower() {
-    auto made = std::make_unique<LeaderFollower>(stage_.group("f", store_), record_.notices().onLeaderChanged,
-                                                 stage_.runtime());
+  [[nodiscard]] std::unique_ptr<LeaderElector> follower() {
+    auto made =
+        std::make_unique<LeaderElector>(stage_.group("f", store_).observing(), record_.notices(), stage_.runtime());
     made->start();
     stage_.settle();
     return made;
   }
-  void end(std::unique_ptr<LeaderFollower> follower) {
+  void end(std::unique_ptr<LeaderElector> follower) {
     stage_.drive<bool>([&] { return follower.reset(), true; }, 10ms);
   }
 
@@ -68,10 +68,10 @@ TEST_F(Followers, areToldOfEachLeaderAndOfNobody) {
   EXPECT_EQ(record_.lines(), Lines{"nobody leads"}) << "the first look tells, too";
   const Candidate a = stage_.leader("a");
   stage_.settle();
-  EXPECT_EQ(f->current(), (LeaderInfo{a->candidate(), FencingToken{1}, false}));
+  EXPECT_EQ(f->status().lease.leader, (LeaderInfo{a->candidate(), FencingToken{1}, false}));
   stage_.stop(a);
   stage_.settle();
-  EXPECT_EQ(f->current(), std::nullopt);
+  EXPECT_EQ(f->status().lease.leader, std::nullopt);
   const Candidate b = stage_.leader("b");
   stage_.settle();
   EXPECT_EQ(record_.lines(), (Lines{"nobody leads", "leader a 1", "nobody leads", "leader b 2"}));
@@ -83,10 +83,10 @@ TEST_F(Followers, neverTakeAFreeLeaseAndWriteNothing) {
   stage_.usurp("dead");
   stage_.advance(30s);
   EXPECT_EQ(stage_.stored()->holder, "dead") << "its lease ran out long ago";
-  EXPECT_EQ(f->current(), (LeaderInfo{"dead", FencingToken{1}, false})) << "nobody else has taken it";
+  EXPECT_EQ(f->status().lease.leader, (LeaderInfo{"dead", FencingToken{1}, false})) << "nobody else has taken it";
   EXPECT_EQ(store_->writes, 0);
   EXPECT_EQ(store_->deathNotices, 0) << "no liveness file: others need not see its end";
-  EXPECT_LT(f->status().leaderSeenAgo, 2s);
+  EXPECT_LT(f->status().lease.leaderSeenAgo, 2s);
   end(std::move(f));
 }
 
@@ -99,27 +99,27 @@ TEST_F(Followers, withoutNoticesLookAboutOnceInAHeartbeat) {
   stage_.advance(60s);
   EXPECT_GE(store_->reads - before, 55);
   EXPECT_LE(store_->reads - before, 90);
-  ASSERT_TRUE(f->current());
+  ASSERT_TRUE(f->status().lease.leader);
   end(std::move(f));
 }
 
 TEST_F(Followers, sayWhatPreventsALook) {
   const auto broken = std::make_shared<FaultStore>(stage_.memory, stage_.clock);
   broken->set(Operation::read, Fault::rejected);
-  auto f = std::make_unique<LeaderFollower>(stage_.group("f", broken), LeaderFollower::Callback{}, stage_.runtime());
+  auto f = std::make_unique<LeaderElector>(stage_.group("f", broken).observing(), Listener{}, stage_.runtime());
   f->start();
   stage_.advance(1s);
-  ASSERT_TRUE(f->status().lastError);
-  EXPECT_LT(f->status().leaderSeenAgo, 0s) << "nothing was seen yet";
+  ASSERT_TRUE(f->status().lease.lastError);
+  EXPECT_LT(f->status().lease.leaderSeenAgo, 0s) << "nothing was seen yet";
   broken->set(Operation::read, Fault::none);
   stage_.advance(10s);
-  EXPECT_GE(f->status().leaderSeenAgo, 0s);
+  EXPECT_GE(f->status().lease.leaderSeenAgo, 0s);
   end(std::move(f));
 }
 
 TEST_F(Followers, refuseAGroupWithShards) {
   const Group sharded = stage_.group("f", store_, [](GroupOptions& options) { options.shards.count = 2; });
-  EXPECT_THROW(LeaderFollower{sharded}, std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(sharded.observing()), std::invalid_argument);
   const auto observed =
       Group::make({.group = "g", .candidate = {.mode = CandidateMode::observe}, .shards = {.count = 2}}, store_);
   ASSERT_FALSE(observed);

@@ -35,17 +35,13 @@ int callElectors(ForkWorld& world) {
   elector.requestStop();
   EXPECT_HERE(elector.stop() == ReleaseResult::notHeld);
   const ElectorView& view = world.view;
-  EXPECT_HERE(view && view.parts() && !view.standing().leads && !view.tryStatus());
+  EXPECT_HERE(view && !view.standing().leads && !view.tryStatus());
   EXPECT_HERE(view.group() == "g" && !view.candidate().empty() && view.leaseDuration() == 3s && !view.observes());
   EXPECT_HERE(!ops::snapshotOf(view).standing.leads && !view.store().empty());
   static_cast<void>(view.counts());
   static_cast<void>(view.events());
   static_cast<void>(view.electedAtMillis());
   static_cast<void>(view.overdue());
-  LeaderFollower& follower = *world.follower;
-  follower.start();
-  EXPECT_HERE(!follower.current() && !follower.status().leader);
-  follower.stop();
   ShardedElector& sharded = *world.sharded;
   EXPECT_HERE(!sharded.owns(0) && sharded.owned().empty() && sharded.status().owned.empty());
   EXPECT_HERE(!sharded.candidate().empty() && sharded.view());
@@ -67,7 +63,8 @@ int callTerms(ForkWorld& world) {
   term.reportStaleToken(FencingToken{9});
   AwaitedTerm& awaited = *world.awaited;
   bool revoked = false;
-  awaited.whenRevoked([&](bool over) { revoked = over; }, world.cancel.get_token());
+  whenRevoked(
+      awaited.leadership(), [&](bool over) { revoked = over; }, world.cancel.get_token());
   EXPECT_HERE(revoked && !awaited.leads() && !awaited.leadership().leads() && !awaited.fencingToken().isNone());
   AsyncElector& async = *world.async;
   bool told = false;

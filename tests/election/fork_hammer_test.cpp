@@ -39,8 +39,6 @@ class ForkHammer : public testing::Test {
     world_.sharded = std::make_unique<ShardedElector>(group("s", 4));
     world_.shards = world_.sharded->view();
     world_.sharded->start();
-    world_.follower = std::make_unique<LeaderFollower>(group("g"));
-    world_.follower->start();
     world_.async = std::make_unique<AsyncElector>(group("a"));
     std::promise<AwaitedTerm> awaited;
     world_.async->whenElected([&](std::optional<AwaitedTerm> term) { awaited.set_value(*std::move(term)); });
@@ -75,7 +73,8 @@ class ForkHammer : public testing::Test {
     const auto waits = [this] {
       std::stop_source cancel;
       world_.async->whenElected([](const auto&) {}, cancel.get_token());
-      world_.awaited->whenRevoked([](bool) {}, cancel.get_token());
+      whenRevoked(
+          world_.awaited->leadership(), [](bool) {}, cancel.get_token());
       cancel.request_stop();
     };
     return {[this] { static_cast<void>(world_.elector->view()); },

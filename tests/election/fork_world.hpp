@@ -13,7 +13,6 @@
 #include <tenure/election/jobs/job_ledger.hpp>
 #include <tenure/election/jobs/singleton_scheduler.hpp>
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/election/leader_follower.hpp>
 #include <tenure/election/sharded_elector.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
@@ -29,7 +28,6 @@ struct ForkWorld {
   std::optional<AwaitedTerm> awaited;
   std::unique_ptr<ShardedElector> sharded;
   ShardsView shards;
-  std::unique_ptr<LeaderFollower> follower;
   std::unique_ptr<SingletonScheduler> jobs;
   std::optional<JobLedger> ledger;
   std::unique_ptr<LockClient> client;

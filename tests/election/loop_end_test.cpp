@@ -25,7 +25,7 @@
 #include <tenure/election/async_elector.hpp>
 #include <tenure/election/elector_asio.hpp>
 #include <tenure/election/jobs/singleton_scheduler.hpp>
-#include <tenure/election/leader_follower.hpp>
+#include <tenure/election/leader_elector.hpp>
 #include <tenure/election/sharded_elector.hpp>
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/lock_asio.hpp>
@@ -190,12 +190,13 @@ TEST_F(LoopEnd, anAsyncElector) {
   elector->whenElected([&](std::optional<AwaitedTerm> term) { led.set_value(*std::move(term)); });
   elector->start();
   const AwaitedTerm term = led.get_future().get();
-  term.whenRevoked([witness = witness()](bool) {});
+  whenRevoked(term.leadership(), [witness = witness()](bool) {});
   endsWith(elector, "an awaited elector");
 }
 
 TEST_F(LoopEnd, aFollower) {
-  std::optional<LeaderFollower> follower{std::in_place, group(), [witness = witness()](const auto&) {}, onLoop()};
+  std::optional<LeaderElector> follower{std::in_place, group().observing(),
+                                        Listener{.onLeaderChanged = [witness = witness()](const auto&) {}}, onLoop()};
   follower->start();
   endsWith(follower, "a follower");
 }

@@ -1,7 +1,7 @@
 // An operator's pause as electors and followers see it.
 #include <gtest/gtest.h>
 
-#include <tenure/election/leader_follower.hpp>
+#include <tenure/election/leader_elector.hpp>
 #include <tenure/election/listener.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 

@@ -18,7 +18,6 @@
 #include <tenure/election/async_elector.hpp>
 #include <tenure/election/jobs/singleton_scheduler.hpp>
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/election/leader_follower.hpp>
 #include <tenure/election/sharded_elector.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_future.hpp>
@@ -313,15 +312,6 @@ std::vector<TimedCall> callsOfElectors() {
   addElector<ShardedElector>(all, "ShardedElector", 2);
   const ScheduledJob job{"job", Schedule::every(1h).value(), {}, {}, [](const JobRun&) {}};
   addElector<SingletonScheduler>(all, "SingletonScheduler", 0, std::vector<ScheduledJob>{job});
-  all.push_back({"LeaderFollower::stop", World::lease, [](World& world) {
-                   LeaderFollower follower{world.group(), [](const auto&) {}};
-                   follower.start();
-                   world.begin();
-                   return timeOf(world, [&] {
-                     follower.stop();
-                     return kept(0);
-                   });
-                 }});
   return all;
 }
 

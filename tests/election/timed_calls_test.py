@@ -24,7 +24,6 @@ TIMED = {
     "HooksConfig.timeout": "HooksTest.OnElectedThatTakesTooLongIsKilledWithAllThatItStarted",
     "LeaderElector::stop": "LeaderElector::stop",
     "LeaderElector::~LeaderElector": "LeaderElector::~LeaderElector",
-    "LeaderFollower::stop": "LeaderFollower::stop",
     "LeaseOptions.drainTimeout": "Stop.doesNotReleaseUnderWorkThatDoesNotEnd",
     "LeaseOptions.progressTimeout": "I6CallbacksNeverDelayRenewal.workThatMustReportProgressAndDoesNotLosesTheLease",
     "ListenerOptions.idleTime": "HttpListener.IdleConnectionIsClosed",

@@ -15,7 +15,7 @@
 namespace tenure::ops {
 
 /// Why there is no answer, for people: what was wrong, where, and what to do.
-struct TENURE_API AskFault {
+struct AskFault {
   std::string message;
 };
 /// Makes `result<T, AskFault>::value()` throw std::runtime_error with the message.
@@ -28,7 +28,7 @@ struct TENURE_API AskFault {
                                                                                   std::chrono::milliseconds patience);
 
 /// Of one elector, what statusJson wrote and people want to see.
-struct TENURE_API ElectorSummary {
+struct ElectorSummary {
   std::string group{};
   std::string candidate{};
   std::string store{};

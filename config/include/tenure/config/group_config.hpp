@@ -28,7 +28,7 @@ class LeaseStore;
 
 /// The options of the Kubernetes store, or the kubeconfig files that have server and user
 /// (<tenure/config/load_group.hpp>).
-struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
+struct KubernetesConfig : KubernetesStoreOptions {
   std::string kubeconfig{};  ///< path of the file, or a list as in KUBECONFIG; empty: there is none
   std::string context{};     ///< one of the file's; empty: its current-context
 
@@ -45,7 +45,7 @@ using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, Postg
 
 /// A job of the section `jobs`: when it runs, and what becomes of runs that are missed or go wrong. What the job does
 /// is not in the file; a program says it.
-struct TENURE_API JobConfig {
+struct JobConfig {
   std::string name{};                              ///< faultOfJobName; each once
   std::string schedule{};                          ///< five fields as in crontab, for Schedule::cron; or `per`
   std::optional<std::chrono::milliseconds> per{};  ///< the length of a period, for Schedule::every
@@ -61,7 +61,7 @@ struct TENURE_API JobConfig {
 
 /// The section `routing`: by which label of pods the leader is found (PodLabel). Only with the Kubernetes store, and in
 /// a group with one lease. All is empty: there is none.
-struct TENURE_API RoutingConfig {
+struct RoutingConfig {
   std::string pod{};       ///< the pod in which the process runs
   std::string selector{};  ///< finds all pods that may lead, by equality
 
@@ -72,7 +72,7 @@ struct TENURE_API RoutingConfig {
 
 /// The section `hooks`: commands for /bin/sh -c that `tenure run` runs at the events of a term; empty: none. A program
 /// with an elector of its own has callbacks instead, and runs none of these.
-struct TENURE_API HooksConfig {
+struct HooksConfig {
   std::string onElected{};
   std::string onRenewed{};
   std::string onRevoked{};
@@ -85,7 +85,7 @@ struct TENURE_API HooksConfig {
 
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
-struct TENURE_API GroupConfig {
+struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{};                   ///< has no path yet, so it must be given
   LogLevel logLevel{LogLevel::info};     ///< `log.level`

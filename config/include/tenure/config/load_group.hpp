@@ -21,7 +21,7 @@
 namespace tenure {
 
 /// One fault of a configuration file. `toString` gives `group.yaml:4:13: lease.heartbeat: ...`.
-struct TENURE_API ConfigFault {
+struct ConfigFault {
   std::string file;     ///< as it was given; "group.yaml"
   int line{0};          ///< from 1; 0: the file as a whole
   int column{0};        ///< from 1, in characters (not bytes); 0: the line as a whole

@@ -19,7 +19,6 @@ namespace tenure {
 /// its elector.
 class TENURE_API AwaitedTerm {
  public:
-  AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept;  // internal
   AwaitedTerm(AwaitedTerm&&) noexcept = default;
   AwaitedTerm& operator=(AwaitedTerm&&) noexcept = default;
 
@@ -27,14 +26,18 @@ class TENURE_API AwaitedTerm {
   [[nodiscard]] FencingToken fencingToken() const noexcept { return term_.fencingToken(); }
   [[nodiscard]] bool leads() const noexcept { return term_.leads(); }
 
-  /// Calls `done(true)` once when the work must stop, on a thread of the library; inside this call if that was before.
-  /// After a request of `cancel` it calls `done(false)` instead. `done` must not throw: that ends the process.
-  void whenRevoked(std::function<void(bool)> done, const std::stop_token& cancel = {}) const;
-
  private:
+  friend class AsyncElector;
+  AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept;
+
   Leadership term_;
   std::shared_ptr<void> work_;
 };
+
+/// Calls `done(true)` once when the work under `term` must stop, on a thread of the library; inside this call if that
+/// was before. After a request of `cancel` it calls `done(false)` instead. `done` must not throw: that ends the
+/// process.
+TENURE_API void whenRevoked(const Leadership& term, std::function<void(bool)> done, const std::stop_token& cancel = {});
 
 /// A LeaderElector without callbacks, for programs that wait: with Boost.Asio's tokens and coroutines by
 /// <tenure/election/elector_asio.hpp>. Nobody need wait: a term that nobody takes is led without work, and ends as any.

@@ -15,7 +15,7 @@
 namespace tenure {
 
 /// Whether an elector leads, by the clock at one moment.
-struct TENURE_API LeaderStanding {
+struct LeaderStanding {
   bool leads{false};
   FencingToken token{};                   ///< of the term if it leads, else none
   std::chrono::nanoseconds remaining{0};  ///< as LeaderElector::remaining()
@@ -28,12 +28,10 @@ struct TENURE_API LeaderStanding {
 /// A default-constructed view is of no elector: only `operator bool` may be called.
 class TENURE_API ElectorView {
  public:
-  struct Parts;  // internal
-
   ElectorView() = default;
-  explicit ElectorView(std::shared_ptr<const Parts> parts) noexcept : parts_{std::move(parts)} {}
   [[nodiscard]] explicit operator bool() const noexcept { return parts_ != nullptr; }
-  [[nodiscard]] const std::shared_ptr<const Parts>& parts() const noexcept { return parts_; }  // internal
+  /// Whether both are of the same elector.
+  friend bool operator==(const ElectorView&, const ElectorView&) = default;
 
   [[nodiscard]] const std::string& group() const noexcept;
   [[nodiscard]] const std::string& candidate() const noexcept;  ///< unique text, as in the record
@@ -58,6 +56,10 @@ class TENURE_API ElectorView {
   [[nodiscard]] std::chrono::nanoseconds overdue() const noexcept;
 
  private:
+  friend class ElectorImpl;
+  struct Parts;
+  explicit ElectorView(std::shared_ptr<const Parts> parts) noexcept : parts_{std::move(parts)} {}
+
   std::shared_ptr<const Parts> parts_{};
 };
 
@@ -65,10 +67,7 @@ class TENURE_API ElectorView {
 /// shard is left. A default-constructed view is of no elector: only `operator bool` may be called.
 class TENURE_API ShardsView {
  public:
-  class Board;  // internal
-
   ShardsView() = default;
-  explicit ShardsView(std::shared_ptr<const Board> board) noexcept : board_{std::move(board)} {}
   [[nodiscard]] explicit operator bool() const noexcept { return board_ != nullptr; }
 
   [[nodiscard]] const std::string& group() const noexcept;
@@ -81,6 +80,10 @@ class TENURE_API ShardsView {
   [[nodiscard]] bool competes() const noexcept;
 
  private:
+  friend class ShardedElector;
+  class Board;
+  explicit ShardsView(std::shared_ptr<const Board> board) noexcept : board_{std::move(board)} {}
+
   std::shared_ptr<const Board> board_{};
 };
 

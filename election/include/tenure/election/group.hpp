@@ -33,7 +33,7 @@ enum class CandidateMode {
   observe,  ///< follows whoever leads; never leads, and writes no record
 };
 
-struct TENURE_API CandidateOptions {
+struct CandidateOptions {
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'. 128 random bits
   /// make it unique for each process, so two processes may have the same name. Empty: the host name.
   std::string id{};
@@ -78,7 +78,7 @@ struct TENURE_API ShardOptions {
 };
 
 /// Options as the user gives them; see config/reference.yaml for the same keys in YAML.
-struct TENURE_API GroupOptions {
+struct GroupOptions {
   std::string group{};  ///< the lease's name; required
   CandidateOptions candidate{};
   LeaseOptions lease{};
@@ -96,6 +96,10 @@ class TENURE_API Group {
   [[nodiscard]] static boost::system::result<Group, OptionFaults> make(GroupOptions options,
                                                                        std::shared_ptr<LeaseStore> store,
                                                                        Logger logger = {});
+
+  /// The same group for a program that only watches it (CandidateMode::observe), such as a client of the leader. Its
+  /// candidate's priority, address and reclaimAfter do not count. Throws std::invalid_argument for a group with shards.
+  [[nodiscard]] Group observing() const;
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.group; }
   [[nodiscard]] LeaseKey key() const { return LeaseKey{options_.group}; }

@@ -19,7 +19,7 @@ namespace tenure {
 class ElectorImpl;
 
 /// What an elector knows about itself and about the leader.
-struct TENURE_API ElectorStatus {
+struct ElectorStatus {
   std::string group;
   std::string candidate;  ///< unique text, as in the record
   std::string store;      ///< LeaseStore::describe()
@@ -36,8 +36,17 @@ struct TENURE_API ElectorStatus {
 /// fork(): in a child process isLeader() is false, fencingToken() is empty, and view() shows that nothing is led. Every
 /// other call (also stop() and the destructor) returns at once and does nothing. The parent is not affected.
 ///
-/// With CandidateMode::observe it never leads: onLeaderChanged and status() tell who does. See LeaderFollower, which is
-/// made for that, for what an observer sees and what it costs.
+/// For a group that is only observed (Group::observing, `candidate.mode: observe`) it never leads, writes no record and
+/// creates no table: onLeaderChanged and status().lease show who leads. That is what the record says, and it may be as
+/// old as the last look. A leader that has died is shown until another candidate has taken the lease or an operator has
+/// cleared it away. So treat it as a hint: let the leader refuse what it cannot do, and send it LeaderInfo::token, so
+/// that it can tell that it is not the one who was meant. The record is read as often as by a candidate that waits:
+/// about once in each heartbeat (lease.heartbeat of its own group, adapted to the leader's), and at each notice of a
+/// change:
+/// - sqlite: notices within one machine; the store keeps a file of this process in the directory next to the database
+/// - postgresql: notices, except behind a pooler in transaction mode without `store.listen`
+/// - etcd, kubernetes: a watch; kubernetes needs the rights `list` and `watch`
+/// - dynamodb: no notices, the reads alone
 ///
 /// A moved-from elector may only be destroyed or assigned to.
 class TENURE_API LeaderElector {
@@ -86,7 +95,7 @@ class TENURE_API LeaderElector {
   void requestStop(std::function<void(ReleaseResult)> done = {});
 
   /// Whether this process leads now, judged by the clock at this call. It can be true only after the election that
-  /// onElected reports and before the deadline (I4). No lock, no allocation, about 70 ns. False does not mean that
+  /// onElected reports and before the deadline (I4). No lock, no allocation, under 100 ns. False does not mean that
   /// nobody else leads.
   [[nodiscard]] bool isLeader() const noexcept;
 
@@ -109,5 +118,19 @@ class TENURE_API LeaderElector {
  private:
   std::shared_ptr<ElectorImpl> impl_;
 };
+
+/// Blocks until the process is asked to end, by SIGINT (Ctrl-C) or SIGTERM, and returns the number of that signal. Call
+/// it in main once the elector has started; whether there are threads already, and what they block, does not matter.
+/// What stops the elector comes after it.
+///
+/// Before the call a signal does what it did without tenure: by default it ends the process at once, and a lease that
+/// is held ends by itself. A signal that is blocked, by the program's own main or by the parent process, is not lost:
+/// the call returns at once. After the call both act as they did before, and this thread does not block them, so by
+/// default a second one ends a process whose work does not end. While it waits, the program's own handlers of the two
+/// are not called. SIGINT stays ignored where it was, as a shell has it for its background jobs; SIGTERM does not.
+///
+/// For programs with threads or an event loop of their own for signals: LeaderElector::requestStop. Throws
+/// std::logic_error if another thread is in this call.
+TENURE_API int waitForStopSignal();
 
 }  // namespace tenure

@@ -14,12 +14,12 @@
 
 namespace tenure {
 
-struct TENURE_API Doubt {
+struct Doubt {
   StoreError error;
   std::chrono::nanoseconds remaining;  ///< until leadership ends if no renewal succeeds
 };
 
-struct TENURE_API Renewal {
+struct Renewal {
   FencingToken token;
   bool afterDoubt;  ///< whether it ends a doubt that onInDoubt announced
 };
@@ -42,7 +42,7 @@ struct TENURE_API Renewal {
 ///   carried out after it.
 /// - Exceptions are contained and logged. An exception from onElected gives leadership up (reason fatal); the candidacy
 ///   goes on.
-struct TENURE_API Listener {
+struct Listener {
   std::function<void(const Leadership&)> onElected{};
   std::function<void(const TermEnd&)> onRevoked{};
   std::function<void(const Doubt&)> onInDoubt{};
@@ -57,7 +57,7 @@ struct TENURE_API Listener {
 /// While a group is paused, its lease is held by a lock token of an operator instead of a candidate, and the holder's
 /// name says who paused it and why: `paused by alice@db1: maintenance`. To candidates it is a holder like any other. It
 /// ends when it is released (`tenure resume`) or when its lease has passed.
-struct TENURE_API Pause {
+struct Pause {
   std::string by;   ///< USER@HOST
   std::string why;  ///< the operator's words
 

@@ -18,7 +18,7 @@
 namespace tenure {
 
 /// One of the leases of a sharded group.
-struct TENURE_API Shard {
+struct Shard {
   std::size_t index{0};  ///< 0 .. number of shards - 1, in the order of the options
   std::string name;      ///< its number, or the name that the options give it
 
@@ -29,19 +29,19 @@ struct TENURE_API Shard {
 /// come in order and never at the same time. onShardElected and onShardRevoked alternate strictly, both may block, and
 /// a shard is released only after its onShardRevoked has returned. Calls about different shards run in parallel, as far
 /// as the executor allows it.
-struct TENURE_API ShardListener {
+struct ShardListener {
   std::function<void(const Shard&, const Leadership&)> onShardElected{};
   std::function<void(const Shard&, const TermEnd&)> onShardRevoked{};
   std::function<void(const Shard&, const Doubt&)> onShardInDoubt{};
 };
 
-struct TENURE_API OwnedShard {
+struct OwnedShard {
   Shard shard;
   FencingToken fencingToken;
 };
 
 /// What a candidate knows about itself and about its group.
-struct TENURE_API ShardedStatus {
+struct ShardedStatus {
   std::string group;
   std::string candidate;  ///< unique text, as in the records
   std::string store;      ///< LeaseStore::describe()

@@ -17,7 +17,7 @@
 
 namespace tenure::ops {
 
-struct TENURE_API ListenerOptions {
+struct ListenerOptions {
   /// `127.0.0.1:9200`, `[::1]:9200`, `unix:/run/billing.sock` (absolute, at most 107 bytes). Port 0: the system
   /// chooses. Everybody who reaches the address may read everything, and there is no encryption. So an address that
   /// other machines reach, such as `0.0.0.0:9200`, is for networks that are trusted. What is shown has no secrets.

@@ -15,7 +15,7 @@
 namespace tenure::ops {
 
 /// One metric family, as it is described to the reader. docs/reference/metrics.md has the same table.
-struct TENURE_API Metric {
+struct Metric {
   std::string name;    ///< of the family; a counter's samples end in _total
   std::string type;    ///< gauge, counter, histogram, stateset, info
   std::string unit;    ///< empty: none
@@ -29,7 +29,7 @@ struct TENURE_API Metric {
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-struct TENURE_API MetricSample {
+struct MetricSample {
   std::string suffix{};  ///< after the family's name, such as `_total`
   MetricLabels labels{};
   double value{0};
@@ -37,7 +37,7 @@ struct TENURE_API MetricSample {
 
 /// A family with its samples: of something else than an elector. Its name may be one of metrics(), or the program's
 /// own, by the rules of OpenMetrics.
-struct TENURE_API MetricFamily {
+struct MetricFamily {
   Metric metric;
   std::vector<MetricSample> samples{};
 };
@@ -68,7 +68,7 @@ class LeaseStore;
 namespace tenure::ops {
 
 /// A store whose requests are counted.
-struct TENURE_API MeteredStore {
+struct MeteredStore {
   std::shared_ptr<LeaseStore> store{};  ///< to be given to groups, electors and clients instead of the one behind it
   /// tenure_store_requests and tenure_store_request_duration_seconds of this store, by what was asked. It has only
   /// operations that were called, so the number of series is bounded. Any thread; it waits for nobody.

@@ -14,7 +14,7 @@
 
 namespace tenure::ops {
 
-struct TENURE_API Snapshot {
+struct Snapshot {
   std::string group;
   std::string candidate;  ///< unique text, as in the record
   std::string store;
@@ -43,7 +43,7 @@ struct TENURE_API Snapshot {
 /// `{"electors":[{...}, ...]}`, with a line break.
 [[nodiscard]] TENURE_API std::string statusJson(const std::vector<Snapshot>& electors);
 
-struct TENURE_API GroupEvents {
+struct GroupEvents {
   std::string group;
   std::vector<TermEvent> events;  ///< oldest first
 };

@@ -11,7 +11,7 @@
 
 namespace tenure::test {
 
-struct TENURE_API HandMadeTermOptions {
+struct HandMadeTermOptions {
   FencingToken token{1};
   std::string leaseName{"lease"};
   std::string holder{"candidate#1"};

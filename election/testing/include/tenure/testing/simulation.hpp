@@ -16,7 +16,7 @@ class LeaseStore;
 
 namespace tenure::test {
 
-struct TENURE_API SimulationOptions {
+struct SimulationOptions {
   /// Chooses what happens and when. A store that answers the same requests in the same way makes the same run again.
   std::uint64_t seed{1};
   unsigned candidates{3};  ///< processes that compete, 1..50
@@ -29,7 +29,7 @@ struct TENURE_API SimulationOptions {
   std::chrono::milliseconds patience{10'000};
 };
 
-struct TENURE_API SimulationReport {
+struct SimulationReport {
   /// What must never happen and did, with its virtual time; the run ended there. Empty: nothing did.
   std::string violation{};
   std::vector<std::string> lastEvents{};  ///< the last 40 before that, in order

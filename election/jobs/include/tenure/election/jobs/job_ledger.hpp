@@ -28,7 +28,7 @@ enum class RunOutcome {
 [[nodiscard]] TENURE_API std::string_view toString(RunOutcome outcome) noexcept;
 
 /// From one time to another, both included: all periods between them were begun or count as missed.
-struct TENURE_API PeriodSpan {
+struct PeriodSpan {
   std::chrono::sys_seconds from;
   std::chrono::sys_seconds to;
 
@@ -36,7 +36,7 @@ struct TENURE_API PeriodSpan {
 };
 
 /// The run that was begun last, until it succeeds or another one is begun.
-struct TENURE_API OpenRun {
+struct OpenRun {
   std::chrono::sys_seconds period;
   FencingToken token;  ///< the term that began it
   unsigned attempt{1};
@@ -48,7 +48,7 @@ struct TENURE_API OpenRun {
 };
 
 /// For people. Nothing is decided by it.
-struct TENURE_API PastRun {
+struct PastRun {
   std::chrono::sys_seconds period;
   FencingToken token;
   unsigned attempt{1};
@@ -62,7 +62,7 @@ struct TENURE_API PastRun {
 };
 
 /// What a ledger holds: for listings, and for its text.
-struct TENURE_API JobHistory {
+struct JobHistory {
   std::vector<PeriodSpan> begun;  ///< do not overlap; the one in which a period was begun last comes last
   std::optional<OpenRun> open;
   std::vector<PastRun> past;  ///< the latest is the last
@@ -71,7 +71,7 @@ struct TENURE_API JobHistory {
 };
 
 /// One run of a job, as its work sees it.
-struct TENURE_API JobRun {
+struct JobRun {
   std::string job;
   std::chrono::sys_seconds period;  ///< named by the instant at which it begins
   unsigned attempt{1};

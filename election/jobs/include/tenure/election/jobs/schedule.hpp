@@ -91,7 +91,7 @@ enum class Overlap {
   replace,
 };
 
-struct TENURE_API JobPolicy {
+struct JobPolicy {
   Guarantee guarantee{Guarantee::atMostOnce};
   Missed missed{Missed::once};
   /// For Missed::skip: how long after its occurrence a period may still begin. 1 s .. 366 d.

@@ -17,7 +17,7 @@
 
 namespace tenure {
 
-struct TENURE_API ScheduledJob {
+struct ScheduledJob {
   std::string name;  ///< 1..64 bytes of UTF-8 without control characters; the same in all copies
   Schedule schedule;
   JobPolicy policy{};
@@ -29,14 +29,14 @@ struct TENURE_API ScheduledJob {
   std::function<void(const JobRun&)> work{};
 };
 
-struct TENURE_API JobStatus {
+struct JobStatus {
   std::string name;
   std::chrono::sys_seconds next;     ///< when the next period begins
   std::optional<OpenRun> running{};  ///< if this copy runs it now
   std::string trouble{};             ///< why no run begins, waits for a thread or has no end in the record; for people
 };
 
-struct TENURE_API SchedulerStatus {
+struct SchedulerStatus {
   ElectorStatus elector{};
   std::vector<JobStatus> jobs{};  ///< in the order in which they were given
 };
