@@ -11,8 +11,8 @@
 #include <tenure/adapters/pod_label.hpp>
 #include <tenure/adapters/s3_fence.hpp>
 
-#include "election/ops/src/client.hpp"
 #include "net/test_server.hpp"
+#include "ops/src/client.hpp"
 #include "support/lateness_probe.hpp"
 
 namespace tenure::test {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "election/jobs/src/jobs_document.hpp"
 #include "fuzz_support.hpp"
+#include "jobs/src/jobs_document.hpp"
 
 namespace {
 

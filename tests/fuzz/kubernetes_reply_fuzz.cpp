@@ -5,7 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
-#include "adapters/kubernetes/src/pods.hpp"
+#include "adapters/pod_label/src/pods.hpp"
 #include "fuzz_support.hpp"
 #include "lockcore/stores/kubernetes/src/errors.hpp"
 #include "lockcore/stores/kubernetes/src/hints.hpp"

@@ -1,9 +1,9 @@
 // Any bytes as the answer that `tenure history` reads, and as an address: understood, or refused in words.
 #include <tenure/ops/http_listener.hpp>
 
-#include "election/ops/src/client.hpp"
 #include "election/src/listen_address.hpp"
 #include "fuzz_support.hpp"
+#include "ops/src/client.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "election/ops/src/request_session.hpp"
 #include "fuzz_support.hpp"
+#include "ops/src/request_session.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "election/jobs/src/zone_data.hpp"
 #include "fuzz_support.hpp"
+#include "jobs/src/zone_data.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

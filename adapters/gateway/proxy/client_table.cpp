@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 std::string ClientTable::groupOf(const asio::ip::address& address) {
   if (!address.is_v6() || address.to_v6().is_v4_mapped()) return address.to_string();
@@ -61,4 +61,4 @@ bool ClientTable::hasFenced() const {
   return std::any_of(groups_.begin(), groups_.end(), [](const auto& one) { return one.first->isFenced(); });
 }
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

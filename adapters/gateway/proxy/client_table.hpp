@@ -9,7 +9,7 @@
 
 #include "session.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 /// At most `limit` in all, and half as many from one address (for IPv6: from one network of 64 bits). Where there is no
 /// room, the connection that has been silent for longest is closed; so connections on which nobody sends keep no client
@@ -42,4 +42,4 @@ class ClientTable {
   std::map<std::string, std::size_t> sizes_{};
 };
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

@@ -4,9 +4,8 @@
 #include <sys/socket.h>
 
 #include "forwarding.hpp"
-#include "lockcore/net/authority.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 namespace {
 
@@ -30,8 +29,6 @@ bool saysClosed(const error_code& error) {
 bool mayLeaveBodyUnread(http::verb method) noexcept {
   return method != http::verb::post && method != http::verb::put && method != http::verb::patch;
 }
-
-std::string textOf(const Address& address) { return net::hostText(net::withoutLastDot(address.host), address.port, 0); }
 
 /// The parser ignores codings before "chunked", or instead of it, and leaves them to its caller. They must be refused
 /// here: the field is not forwarded, so without it the client would take the coded bytes for the body.
@@ -375,4 +372,4 @@ Task<bool> writeRefusal(Stream& stream, const HttpRefusal& refusal, bool keepAli
   co_return !error && keepAlive;
 }
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

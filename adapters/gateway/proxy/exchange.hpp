@@ -13,7 +13,7 @@
 #include "io.hpp"
 #include "shared.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 using RequestParser = http::request_parser<http::buffer_body>;
 
@@ -97,4 +97,4 @@ class Exchange {
 /// Writes a refusal. False if the connection cannot be used any more. `keepAlive`: whether it should stay usable.
 [[nodiscard]] Task<bool> writeRefusal(Stream& stream, const HttpRefusal& refusal, bool keepAlive, bool head);
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

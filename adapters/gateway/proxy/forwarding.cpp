@@ -7,7 +7,7 @@
 
 #include "lockcore/port/ascii_text.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 namespace {
 
 /// If a service names one of these in Connection, removing it would break the framing of its answer.
@@ -222,4 +222,4 @@ void useOriginForm(RequestHead& request) {
   request.target(rest);
 }
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

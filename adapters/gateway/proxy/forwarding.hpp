@@ -8,7 +8,7 @@
 
 #include "io.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 using RequestHead = http::request_header<>;
 using ResponseHead = http::response_header<>;
@@ -33,4 +33,4 @@ void removeHopByHop(http::fields& fields);
 /// section 3.2.1).
 void useOriginForm(RequestHead& request);
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

@@ -16,7 +16,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -54,4 +54,4 @@ inline constexpr std::size_t mostServiceFields = 100;
 /// a whole. A peer that sends more of one of them gets an error (buffer_overflow) instead of memory.
 inline constexpr std::size_t beyondHeader = 4U << 10U;
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

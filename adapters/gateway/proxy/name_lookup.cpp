@@ -8,7 +8,7 @@
 
 #include "lockcore/runtime/thread.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 namespace {
 
 /// Empty: there is no address, or it could not be found out.
@@ -90,4 +90,4 @@ void NameLookup::take(Endpoints found) {
   for (Timer* timer : waiting_) timer->cancel();
 }
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

@@ -13,7 +13,7 @@
 #include "io.hpp"
 #include "settings.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 using Endpoints = std::vector<tcp::endpoint>;
 
@@ -49,4 +49,4 @@ class NameLookup {
   const std::shared_ptr<Link> link_;
 };
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

@@ -12,7 +12,7 @@
 #include "lockcore/runtime/system_error.hpp"
 #include "session.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 namespace {
 
 using Acceptor = asio::basic_socket_acceptor<tcp, Executor>;
@@ -68,12 +68,12 @@ std::size_t mostClients(std::size_t wanted, const Logger& logger) {
 
 class Proxy {
  public:
-  Proxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts, SignalEvents& stops)
+  Proxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts, const StopSignals& stops)
       : settings_{settings},
         shared_{io_.get_executor(), settings_, fence, logger, counts},
         clients_{mostClients(settings_.limits.connections, logger)},
         stops_{stops},
-        signals_{io_, stops.descriptor()} {}
+        signals_{io_, stops.descriptor} {}
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
   ~Proxy() { signals_.release(); }
@@ -168,7 +168,7 @@ class Proxy {
   Shared shared_;
   ClientTable clients_;
   Acceptor acceptor_{io_.get_executor()};
-  SignalEvents& stops_;
+  const StopSignals& stops_;
   asio::posix::stream_descriptor signals_;
   Timer limit_{io_.get_executor()};
   bool stopping_{false};
@@ -183,7 +183,7 @@ bool isAddress(const std::string& host) {
 }
 
 ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts,
-                  SignalEvents& stops, const std::function<void(const std::string& address)>& listening) {
+                  const StopSignals& stops, const std::function<void(const std::string& address)>& listening) {
   Proxy proxy{settings, fence, logger, counts, stops};
   if (const std::string fault = proxy.listen(); !fault.empty()) {
     logger.log(LogLevel::error, fault);
@@ -193,4 +193,4 @@ ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logg
   return proxy.run();
 }
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

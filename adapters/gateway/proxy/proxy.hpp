@@ -7,11 +7,10 @@
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
-#include "cli/process/signals.hpp"
 #include "proxy_counts.hpp"
 #include "settings.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 /// An address in digits, not a name: only there can a proxy listen.
 [[nodiscard]] bool isAddress(const std::string& host);
@@ -22,10 +21,17 @@ enum class ProxyEnd {
   cannotListen,  ///< the reason was logged
 };
 
+/// Signals as the program reads them.
+struct StopSignals {
+  int descriptor;              ///< readable while one is pending
+  std::function<bool()> next;  ///< takes a pending one; false: there is none
+};
+
 /// Listens until one of the signals `stops` comes. Then it lets the requests under way end (after a second signal: ends
 /// them at once), and closes the fence. Every request is counted. `listening` is called with the address once
 /// connections are accepted.
 [[nodiscard]] ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger, ProxyCounts& counts,
-                                SignalEvents& stops, const std::function<void(const std::string& address)>& listening);
+                                const StopSignals& stops,
+                                const std::function<void(const std::string& address)>& listening);
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

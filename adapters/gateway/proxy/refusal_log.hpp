@@ -12,7 +12,7 @@
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/clock.hpp>
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 /// Anybody who can connect decides how many requests are refused, so this number must not decide how much is logged.
 class RefusalLog {
@@ -59,4 +59,4 @@ class RefusalLog {
   std::map<std::string, Kind> kinds_{};  ///< as many as there are kinds of refusals; the program defines them
 };
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

@@ -7,7 +7,7 @@
 
 #include "forwarding.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 namespace {
 
 /// How much of a refused request's body is read to keep the connection; reading more is not worth it.
@@ -221,4 +221,4 @@ Task<void> Session::closeGently() {
   stream_.close();
 }
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

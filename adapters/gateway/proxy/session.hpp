@@ -12,7 +12,7 @@
 #include "io.hpp"
 #include "shared.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -62,4 +62,4 @@ class Session : public std::enable_shared_from_this<Session> {
   bool expectsContinue_{false};
 };
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

@@ -4,14 +4,31 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-namespace tenure::cli::fence_proxy {
+#include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure::gateway {
 
 struct Address {
   std::string host{};  ///< a name or an address, without brackets
   std::uint16_t port{0};
 };
+
+/// Of HOST:PORT or [V6]:PORT.
+[[nodiscard]] std::optional<Address> addressOf(std::string_view text);
+/// Of http://HOST:PORT.
+[[nodiscard]] std::optional<Address> upstreamOf(std::string_view text);
+/// `host:port`, `[::1]:port`, without the dot at the end by which a name is looked up as it is.
+[[nodiscard]] std::string textOf(const Address& address);
+
+/// The keys in a file. It is refused if users besides its owner and group may read it. An error says what is wrong,
+/// with file and line, and without any secret.
+[[nodiscard]] StoreResult<std::vector<FenceKey>> readKeys(const std::string& file);
 
 struct Limits {
   std::size_t connections{1'000};          ///< of clients; further ones are answered with 503
@@ -32,4 +49,4 @@ struct Settings {
   bool readsBodies{false};  ///< signed requests: the body is checked, so it is first read completely
 };
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

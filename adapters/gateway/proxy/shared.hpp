@@ -17,7 +17,7 @@
 #include "settings.hpp"
 #include "upstream.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 struct Shared {
   Shared(const Executor& executor, const Settings& theSettings, HttpFence& theFence, Logger theLogger,
@@ -71,4 +71,4 @@ class HeldBytes {
   std::size_t held_{0};
 };
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

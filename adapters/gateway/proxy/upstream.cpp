@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sys/socket.h>
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 /// A service closes connections that were idle for too long; a request that is sent on such a connection is lost. A
 /// good idle connection is open and has nothing to read.
@@ -61,4 +61,4 @@ void Upstream::close() {
   idle_.clear();
 }
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

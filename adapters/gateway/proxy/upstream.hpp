@@ -10,7 +10,7 @@
 #include "name_lookup.hpp"
 #include "settings.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 
 struct Connection {
   explicit Connection(const Executor& executor) : stream{executor} {}
@@ -51,4 +51,4 @@ class Upstream {
   std::vector<ConnectionPtr> idle_{};
 };
 
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

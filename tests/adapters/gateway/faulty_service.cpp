@@ -1,4 +1,4 @@
-#include "adapters/http/faulty_service.hpp"
+#include "adapters/gateway/faulty_service.hpp"
 
 #include <algorithm>
 #include <ostream>

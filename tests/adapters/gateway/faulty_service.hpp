@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "adapters/http/raw_service.hpp"
+#include "adapters/gateway/raw_service.hpp"
 
 namespace tenure::test {
 

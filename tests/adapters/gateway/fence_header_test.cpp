@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "adapters/http/src/fence_claims.hpp"
+#include "adapters/gateway/src/fence_claims.hpp"
 #include "lockcore/port/store_checks.hpp"
 
 namespace tenure {

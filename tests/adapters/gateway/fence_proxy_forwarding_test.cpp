@@ -1,9 +1,9 @@
 // Which requests the fence proxy may send a second time, and which answers have no body.
 #include <gtest/gtest.h>
 
-#include "cli/fence/proxy/forwarding.hpp"
+#include "adapters/gateway/proxy/forwarding.hpp"
 
-namespace tenure::cli::fence_proxy {
+namespace tenure::gateway {
 namespace {
 
 TEST(FenceProxyForwarding, onlyIdempotentMethodsMayBeSentAgain) {
@@ -25,4 +25,4 @@ TEST(FenceProxyForwarding, answersToHeadAndTwoStatusesHaveNoBody) {
 }
 
 }  // namespace
-}  // namespace tenure::cli::fence_proxy
+}  // namespace tenure::gateway

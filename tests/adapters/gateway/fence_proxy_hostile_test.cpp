@@ -8,9 +8,9 @@
 
 #include <tenure/lockcore/clock.hpp>
 
-#include "adapters/http/http_connection.hpp"
-#include "adapters/http/ledger_service.hpp"
-#include "adapters/http/proxy_process.hpp"
+#include "adapters/gateway/http_connection.hpp"
+#include "adapters/gateway/ledger_service.hpp"
+#include "adapters/gateway/proxy_process.hpp"
 #include "adapters/test_database.hpp"
 #include "support/seeded_random.hpp"
 #include "support/temp_dir.hpp"

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/http/http_connection.hpp"
-#include "adapters/http/ledger_service.hpp"
-#include "adapters/http/proxy_process.hpp"
-#include "adapters/http/raw_service.hpp"
+#include "adapters/gateway/http_connection.hpp"
+#include "adapters/gateway/ledger_service.hpp"
+#include "adapters/gateway/proxy_process.hpp"
+#include "adapters/gateway/raw_service.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

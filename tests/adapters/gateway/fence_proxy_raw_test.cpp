@@ -10,9 +10,9 @@
 #include <boost/asio/read.hpp>
 #include <gtest/gtest.h>
 
-#include "adapters/http/http_connection.hpp"
-#include "adapters/http/proxy_process.hpp"
-#include "adapters/http/raw_service.hpp"
+#include "adapters/gateway/http_connection.hpp"
+#include "adapters/gateway/proxy_process.hpp"
+#include "adapters/gateway/raw_service.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

@@ -1,9 +1,9 @@
 // The table "Which requests are forwarded" of docs/fencing/http.md, row by row, judged by what the service received.
 #include <gtest/gtest.h>
 
-#include "adapters/http/http_connection.hpp"
-#include "adapters/http/ledger_service.hpp"
-#include "adapters/http/proxy_process.hpp"
+#include "adapters/gateway/http_connection.hpp"
+#include "adapters/gateway/ledger_service.hpp"
+#include "adapters/gateway/proxy_process.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

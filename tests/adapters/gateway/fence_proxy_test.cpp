@@ -9,10 +9,10 @@
 
 #include <tenure/lockcore/clock.hpp>
 
-#include "adapters/http/http_connection.hpp"
-#include "adapters/http/ledger_service.hpp"
-#include "adapters/http/proxy_process.hpp"
-#include "election/ops/src/client.hpp"
+#include "adapters/gateway/http_connection.hpp"
+#include "adapters/gateway/ledger_service.hpp"
+#include "adapters/gateway/proxy_process.hpp"
+#include "ops/src/client.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

@@ -1,4 +1,4 @@
-#include "adapters/http/http_connection.hpp"
+#include "adapters/gateway/http_connection.hpp"
 
 #include <boost/asio/write.hpp>
 

@@ -1,4 +1,4 @@
-#include "adapters/http/src/lease_gate.hpp"
+#include "adapters/gateway/src/lease_gate.hpp"
 
 #include <map>
 
@@ -78,7 +78,7 @@ TEST(LeaseGate, aLaterTermWaitsForTheRequestsUnderWayAndTellsThem) {
   EXPECT_EQ(gate.stored(*last.store).passed, std::vector<Ticket>{3});
 }
 
-TEST(LeaseGate, aLaterTermWhoseEarlierRequestsEndWhileItsTokenIsWrittenIsMarkedNext) {
+TEST(LeaseGate, aLaterTermIsMarkedNextIfEarlierRequestsEndDuringItsWrite) {
   LeaseGate gate{stamp(5), 10};
   know(gate, stamp(5));
   (void)gate.arrive(1, stamp(5));

@@ -1,4 +1,4 @@
-#include "adapters/http/ledger_service.hpp"
+#include "adapters/gateway/ledger_service.hpp"
 
 #include <sys/socket.h>
 

@@ -1,4 +1,4 @@
-#include "adapters/http/proxy_process.hpp"
+#include "adapters/gateway/proxy_process.hpp"
 
 #include <cstdio>
 #include <fcntl.h>

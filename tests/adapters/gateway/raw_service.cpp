@@ -1,4 +1,4 @@
-#include "adapters/http/raw_service.hpp"
+#include "adapters/gateway/raw_service.hpp"
 
 #include <sys/socket.h>
 #include <utility>

@@ -1,5 +1,5 @@
 // A look and its writes, over pods in memory: races, refusals, and what is said of them.
-#include "adapters/kubernetes/src/pod_keeper.hpp"
+#include "adapters/pod_label/src/pod_keeper.hpp"
 
 #include <map>
 

@@ -11,7 +11,7 @@
 
 #include <tenure/adapters/pod_label.hpp>
 
-#include "adapters/kubernetes/src/pod_keeper.hpp"
+#include "adapters/pod_label/src/pod_keeper.hpp"
 #include "kubernetes/api_hand.hpp"
 #include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
 #include "support/eventually.hpp"

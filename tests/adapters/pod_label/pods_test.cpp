@@ -1,5 +1,5 @@
 // Which pods a leader changes, what it writes, and what it reads.
-#include "adapters/kubernetes/src/pods.hpp"
+#include "adapters/pod_label/src/pods.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What is logged: each kind of trouble once, and that it is over.
-#include "adapters/kubernetes/src/routing_log.hpp"
+#include "adapters/pod_label/src/routing_log.hpp"
 
 #include <gtest/gtest.h>
 
