@@ -171,7 +171,7 @@ TEST_F(FencedFileLocks, whoIsFrozenWhileItMakesTheFirstFenceReplacesNone) {
 }
 
 /// The content of an accepted replacement is put in place by whoever comes first.
-TEST_F(FencedFileLocks, aReplacementWhoseLockIsRemovedAfterItsRenameIsFinishedByTheNextWriter) {
+TEST_F(FencedFileLocks, theNextWriterFinishesAReplacementWhoseLockWasRemoved) {
   std::string later;
   files_.beforeRename = [&] {
     files_.beforeRename = [&] {

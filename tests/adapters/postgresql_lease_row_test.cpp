@@ -220,7 +220,7 @@ TEST_F(PostgresqlLeaseRowTest, aWriteThatMeetsATakeoverUnderWayWaitsForItAndIsRe
   EXPECT_NE(refusalOf(stamp(5)).stale(), nullptr);
 }
 
-TEST_F(PostgresqlLeaseRowTest, aSnapshotFromBeforeATakeoverIsNotAdmittedAndOneFromBeforeARenewalIs) {
+TEST_F(PostgresqlLeaseRowTest, aSnapshotBeforeATakeoverIsRefusedAndOneBeforeARenewalIsNot) {
   std::uint64_t token = 5;
   for (const char* level : {"REPEATABLE READ", "SERIALIZABLE"}) {
     database_.exec("BEGIN ISOLATION LEVEL " + std::string{level});

@@ -217,7 +217,7 @@ std::size_t linesWith(const std::string& what, const std::string& text) {
   return count;
 }
 
-TEST_F(RunTest, StoreThatCanNeverBeUsedEndsTheProgramBeforeItCompetesWithOneLineOfTheCause) {
+TEST_F(RunTest, AnUnusableStoreEndsTheProgramBeforeItCompetesWithOneLine) {
   configure();
   directory_.write("leases.db", std::string(4096, 'x'));
   const Finished noDatabase = runToEnd(run({}, {"true"}), as("a"));
@@ -301,7 +301,7 @@ TEST_F(RunTest, SigtermEndsTheJobPolitely) {
   EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
 }
 
-TEST_F(RunTest, JobThatIgnoresSigtermIsKilledBeforeTheDrainTimeoutEndsAndTheLeaseIsReleased) {
+TEST_F(RunTest, AJobThatIgnoresSigtermIsKilledInTimeAndTheLeaseReleased) {
   configure("  drain_timeout: 3s\n");
   Subprocess alice{run({}, actingJob("ignore-term children stray")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();

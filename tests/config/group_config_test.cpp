@@ -248,7 +248,7 @@ TEST(GroupConfig, APathThatStartsWithATildeIsRefusedByEveryKeyOfAPath) {
   EXPECT_GE(keys.size(), 17U);
 }
 
-TEST(GroupConfig, AFileWhosePathStartsWithATildeIsNotLookedForBelowTheWorkingDirectory) {
+TEST(GroupConfig, APathWithATildeIsNotTakenForOneBelowTheWorkingDirectory) {
   const auto group = loadGroupConfig("~/group.yaml");
   ASSERT_FALSE(group);
   EXPECT_NE(toString(group.error()).find("starts with ~, which only a shell replaces"), std::string::npos);

@@ -214,7 +214,7 @@ TEST_F(LostWrites, aProcessDoesNotRepeatWhatItHasBegunBeforeTheRecordWasDeleted)
 }
 
 /// What a process has noted again counts as the record's own: it does not come back once an operator has forgotten it.
-TEST_F(LostWrites, aPeriodThatAnOperatorForgetsIsRunAgainByTheProcessThatHasNotedItAgain) {
+TEST_F(LostWrites, aPeriodThatAnOperatorForgetsIsRunAgainByItsProcess) {
   const auto a = copy("a");
   runTwoAndLoseOne();
   promote();

@@ -303,7 +303,7 @@ TEST(LeaseDriverSchema, isMadeAtTheStartAndTriedAgainUntilItIsThere) {
   EXPECT_EQ(told("another shape"), 1);
 }
 
-TEST(LeaseDriverLifetime, hasLetGoOfTheSchedulerWhenItIsDestroyedWhateverTheStoreStillAnswers) {
+TEST(LeaseDriverLifetime, holdsNoSchedulerOnceDestroyedWhateverTheStoreAnswers) {
   const auto store = std::make_shared<LateStore>();
   auto scheduler = std::make_shared<ManualScheduler>();
   LeaseDriver::Options options{MachineOptions{{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()}};

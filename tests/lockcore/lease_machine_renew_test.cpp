@@ -126,7 +126,7 @@ TEST(LeaseMachineRenew, aShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards
 }
 
 /// As above, where the result of a read limits the right.
-TEST(LeaseMachineRenew, aReadBackBeforeAShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards) {
+TEST(LeaseMachineRenew, aReadBackBeforeAShorterLeaseEndsOnTimeByEitherClock) {
   MachineHarness m;
   m.becomeLeading();
   ASSERT_EQ(m.toWakeup(), "renew");

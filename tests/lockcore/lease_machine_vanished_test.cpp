@@ -21,7 +21,7 @@ LeaseTiming timingOf(std::chrono::milliseconds duration) {
 
 /// The known gap of stores that reported only that there was no record: the row of a living holder is deleted, and a
 /// candidate that was started afterwards takes the lease before that holder's next heartbeat.
-TEST(LeaseMachineVanished, aCandidateThatComesAfterTheDeletionWaitsForTheLeaseThatTheCounterStates) {
+TEST(LeaseMachineVanished, aCandidateAfterTheDeletionWaitsForTheLeaseInTheCounter) {
   MachineHarness m;
   m.becomeReading();
   EXPECT_EQ(m.answerRead(vanished(7, 20s)), "leader(none)") << "nobody is known to lead";

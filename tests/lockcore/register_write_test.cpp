@@ -167,7 +167,7 @@ TEST_F(RegisterWriteTest, withoutAnAnswerToTheFirstReadingNothingWasWritten) {
 }
 
 /// Where nothing at all is stored, the counter is made first, under a condition that can hold only once.
-TEST_F(RegisterWriteTest, theCounterIsMadeBeforeTheFirstRecordAndItsLossIsNoDoubtAboutTheRecord) {
+TEST_F(RegisterWriteTest, theCounterComesBeforeTheFirstRecordAndItsLossLeavesNoDoubt) {
   StoredLease nothing;
   nothing.nothing = true;
   const auto absent = std::make_shared<const StoredLease>(nothing);

@@ -95,7 +95,7 @@ TEST(DynamoDbScanPrice, isToldOnceWhenAGroupIsListedAgainAndAgain) {
   }
 }
 
-TEST(DynamoDbScanPrice, isNotToldOfATableWithASortKeyOfRareListingsOrOfThoseOfThePlainTable) {
+TEST(DynamoDbScanPrice, isNotLoggedForSortKeysRareListingsOrThePlainTable) {
   ScriptedStore with{sorted(), false};
   EXPECT_EQ(warningsAfter(with, 30, 500ms, "25").size(), 0U);
   ScriptedStore rare;

@@ -178,7 +178,7 @@ void expectLookAndStoreAgree(const std::string& path, bool may, const std::funct
   std::filesystem::remove(path);
 }
 
-TEST_F(SqliteAccess, aLookSaysBeforeTheFirstStartWhetherThisUserMayGiveTheDatabaseToItsGroup) {
+TEST_F(SqliteAccess, aLookSaysEarlyWhetherThisUserMayGiveTheDatabaseToItsGroup) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";  // lint-allow(skipped-test): says so
   const std::string directory = directory_.path().string();
   const gid_t group = getgrnam("daemon")->gr_gid;
