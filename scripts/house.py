@@ -11,7 +11,7 @@ import sys
 
 import prose
 
-FOLDERS = ("adapters", "cli", "config", "election", "lockcore")
+FOLDERS = ("adapters", "cli", "config", "election", "jobs", "lockcore", "ops", "testing")
 NOT_CORE = ("lockcore/stores/", "lockcore/net/", "lockcore/aws/")
 SHORT_FILE = 40
 STORES = re.compile(r"sqlite|dynamodb|postgres|etcd|kubernetes|(?<![a-z])s3(?![a-z])|redis", re.IGNORECASE)

@@ -19,7 +19,7 @@
 #include "config/src/config_keys.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
-#include "election/ops/src/listen_socket.hpp"
+#include "ops/src/listen_socket.hpp"
 
 namespace tenure::cli {
 namespace {

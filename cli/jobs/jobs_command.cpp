@@ -18,7 +18,7 @@
 #include "cli/text/output.hpp"
 #include "cli/text/period_text.hpp"
 #include "config/src/words.hpp"
-#include "election/jobs/src/jobs_in_document.hpp"
+#include "jobs/src/jobs_in_document.hpp"
 #include "jobs_view.hpp"
 #include "period_choice.hpp"
 

@@ -10,7 +10,7 @@
 #include "cli/text/output.hpp"
 #include "cli/text/period_text.hpp"
 #include "config/src/duration.hpp"
-#include "election/jobs/src/zone.hpp"
+#include "jobs/src/zone.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {

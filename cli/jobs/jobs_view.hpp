@@ -11,7 +11,7 @@
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
-#include "election/jobs/src/jobs_document.hpp"
+#include "jobs/src/jobs_document.hpp"
 
 namespace tenure::cli {
 

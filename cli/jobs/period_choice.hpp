@@ -7,7 +7,7 @@
 
 #include <tenure/config/group_config.hpp>
 
-#include "election/jobs/src/job_runs.hpp"
+#include "jobs/src/job_runs.hpp"
 
 namespace tenure::cli {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "election/jobs/src/jobs_in_document.hpp"
+#include "jobs/src/jobs_in_document.hpp"
 
 namespace tenure::cli {
 

@@ -16,8 +16,8 @@
 #include "cli/process/signals.hpp"
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/output.hpp"
-#include "election/ops/src/client.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "ops/src/client.hpp"
 #include "watch_text.hpp"
 
 namespace tenure::cli {

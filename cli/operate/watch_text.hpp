@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "election/ops/src/client.hpp"
+#include "ops/src/client.hpp"
 
 namespace tenure::cli {
 

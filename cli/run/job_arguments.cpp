@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/src/words.hpp"
-#include "election/jobs/src/jobs_document.hpp"
+#include "jobs/src/jobs_document.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::cli {

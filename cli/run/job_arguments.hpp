@@ -7,7 +7,7 @@
 
 #include <tenure/config/group_config.hpp>
 
-#include "election/jobs/src/term_ledger.hpp"
+#include "jobs/src/term_ledger.hpp"
 
 namespace tenure::cli {
 

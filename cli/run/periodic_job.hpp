@@ -15,7 +15,7 @@
 
 #include "cli/process/process.hpp"
 #include "cli/process/wakeups.hpp"
-#include "election/jobs/src/term_ledger.hpp"
+#include "jobs/src/term_ledger.hpp"
 
 namespace tenure::cli {
 

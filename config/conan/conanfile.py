@@ -55,7 +55,7 @@ class TenureRecipe(ConanFile):
 
     def export_sources(self):
         top = os.path.join(self.recipe_folder, "..", "..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "THIRD_PARTY_NOTICES.md", "lockcore/*", "election/*", "config/*",
+        for pattern in ("CMakeLists.txt", "LICENSE", "THIRD_PARTY_NOTICES.md", "lockcore/*", "election/*", "jobs/*", "ops/*", "testing/*", "config/*",
                         "adapters/*", "tests/contract/*"):
             copy(self, pattern, top, self.export_sources_folder)
 

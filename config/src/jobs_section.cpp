@@ -3,9 +3,9 @@
 #include <set>
 #include <utility>
 
-#include "election/jobs/src/job_faults.hpp"
-#include "election/jobs/src/job_ranges.hpp"
-#include "election/jobs/src/jobs_document.hpp"
+#include "jobs/src/job_faults.hpp"
+#include "jobs/src/job_ranges.hpp"
+#include "jobs/src/jobs_document.hpp"
 #include "sections.hpp"
 
 namespace tenure {

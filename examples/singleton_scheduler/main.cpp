@@ -10,7 +10,7 @@
 
 #include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/config/load_group.hpp>
-#include <tenure/election/jobs/singleton_scheduler.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 
 namespace {
 

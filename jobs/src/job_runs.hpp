@@ -6,8 +6,8 @@
 #include <string>
 #include <variant>
 
-#include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/job_ledger.hpp>
+#include <tenure/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 

@@ -14,7 +14,7 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/election/jobs/job_ledger.hpp>
+#include <tenure/jobs/job_ledger.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/port/name_text.hpp"

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 #include "cron_fields.hpp"
 #include "cron_times.hpp"

@@ -24,9 +24,9 @@
 
 #include <tenure/election/async_elector.hpp>
 #include <tenure/election/elector_asio.hpp>
-#include <tenure/election/jobs/singleton_scheduler.hpp>
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/sharded_elector.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/lock_asio.hpp>
 #include <tenure/lockcore/lock_client.hpp>

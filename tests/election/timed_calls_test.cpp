@@ -16,9 +16,9 @@
 #include <gtest/gtest.h>
 
 #include <tenure/election/async_elector.hpp>
-#include <tenure/election/jobs/singleton_scheduler.hpp>
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/sharded_elector.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_future.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>

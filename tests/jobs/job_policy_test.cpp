@@ -1,7 +1,7 @@
 // The rules of a policy's values, and the pauses between attempts.
 #include <gtest/gtest.h>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 namespace tenure::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "election/jobs/src/term_ledger.hpp"
+#include "jobs/src/term_ledger.hpp"
 #include "jobs_stage.hpp"
 
 namespace tenure::test {

@@ -1,5 +1,5 @@
 // What the ledger of one job decides and notes, rule by rule.
-#include "election/jobs/src/job_runs.hpp"
+#include "jobs/src/job_runs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 namespace tenure::test {
 

@@ -1,5 +1,5 @@
 // The text of the ledgers: its exact form, its size, and what is refused.
-#include "election/jobs/src/jobs_document.hpp"
+#include "jobs/src/jobs_document.hpp"
 
 #include <gtest/gtest.h>
 

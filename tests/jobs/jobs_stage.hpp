@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <tenure/election/jobs/singleton_scheduler.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 
-#include "election/jobs/src/jobs_in_document.hpp"
 #include "election/stage.hpp"
 #include "job_times.hpp"
+#include "jobs/src/jobs_in_document.hpp"
+#include "support/data_refusing_store.hpp"
 
 namespace tenure::test {
 
@@ -81,18 +82,6 @@ class JobsStage : public Stage {
  private:
   const std::chrono::sys_seconds epoch_{instant("2026-03-01T09:00Z")};
   std::atomic<std::chrono::nanoseconds> ahead_{std::chrono::nanoseconds{0}};
-};
-
-/// A store with a limit for data.
-class NarrowStore final : public ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& /*key*/, const std::string& data,
-                                             const std::map<std::string, std::string>& /*attributes*/) const override {
-    if (data.size() <= most) return {};
-    return {{"data", "is too long"}};
-  }
-  std::atomic<std::size_t> most{8};
 };
 
 [[nodiscard]] inline Schedule everyMinute() { return Schedule::every(std::chrono::minutes{1}).value(); }

@@ -1,5 +1,5 @@
 // The bounded set of begun periods: what it joins, which gap it closes, what it forgets.
-#include "election/jobs/src/period_spans.hpp"
+#include "jobs/src/period_spans.hpp"
 
 #include <gtest/gtest.h>
 

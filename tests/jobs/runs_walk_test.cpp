@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "election/jobs/src/jobs_document.hpp"
 #include "job_times.hpp"
+#include "jobs/src/jobs_document.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {

@@ -1,7 +1,7 @@
 // When periods begin: lengths, crontab lines, and the days on which the clocks are put forward or back.
 #include <gtest/gtest.h>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 #include "job_times.hpp"
 

@@ -1,5 +1,5 @@
 // The ledger of a job under a term: what may begin, and what the record says of it (I8).
-#include "election/jobs/src/term_ledger.hpp"
+#include "jobs/src/term_ledger.hpp"
 
 #include <gtest/gtest.h>
 
@@ -118,7 +118,7 @@ TEST_F(TermLedgers, I8_ABeginThatNobodyAcknowledgedIsNotBegunAgain) {
   a.store->setAll(Fault::none);
 }
 
-TEST_F(TermLedgers, anOpenRunOfACrashedTermCountsAsLostAndIsRepeatedIfThePolicySaysSo) {
+TEST_F(TermLedgers, anOpenRunOfACrashedTermIsLostAndRepeatedByPolicy) {
   for (const Guarantee guarantee : {Guarantee::atMostOnce, Guarantee::atLeastOnce}) {
     SCOPED_TRACE(guarantee == Guarantee::atLeastOnce);
     JobsStage stage;

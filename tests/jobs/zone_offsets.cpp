@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "election/jobs/src/zone.hpp"
+#include "jobs/src/zone.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Files of time zones: rules at their ends, damaged ones, and new data under a schedule that is in use.
-#include "election/jobs/src/zone.hpp"
+#include "jobs/src/zone.hpp"
 
 #include <cstdlib>
 #include <filesystem>

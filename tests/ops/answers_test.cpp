@@ -1,5 +1,5 @@
 // What is answered to which request, on a stage with a manual clock and without a socket.
-#include "election/ops/src/answers.hpp"
+#include "ops/src/answers.hpp"
 
 #include <fstream>
 #include <sstream>

@@ -3,7 +3,7 @@
 
 #include <tenure/ops/snapshot.hpp>
 
-#include "election/ops/src/client.hpp"
+#include "ops/src/client.hpp"
 
 namespace tenure::test {
 namespace {

@@ -16,10 +16,10 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/ops/http_listener.hpp>
 
-#include "election/ops/src/listen_socket.hpp"
 #include "election/stage.hpp"
 #include "lockcore/port/forwarding_store.hpp"
 #include "ops/http_peer.hpp"
+#include "ops/src/listen_socket.hpp"
 
 namespace tenure::test {
 namespace {

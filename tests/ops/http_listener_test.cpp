@@ -20,11 +20,11 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/ops/http_listener.hpp>
 
-#include "election/ops/src/client.hpp"
-#include "election/ops/src/listen_socket.hpp"
 #include "election/stage.hpp"
 #include "ops/http_peer.hpp"
 #include "ops/lying_listener.hpp"
+#include "ops/src/client.hpp"
+#include "ops/src/listen_socket.hpp"
 
 namespace tenure::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "election/ops/src/listen_socket.hpp"
+#include "ops/src/listen_socket.hpp"
 
 namespace tenure::test {
 

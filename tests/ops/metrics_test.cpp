@@ -12,7 +12,7 @@
 
 #include <tenure/ops/metrics.hpp>
 
-#include "election/ops/src/metric_table.hpp"
+#include "ops/src/metric_table.hpp"
 
 namespace tenure::test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <tenure/ops/metrics.hpp>
 
-#include "election/ops/src/answers.hpp"
 #include "election/sharded_group.hpp"
+#include "ops/src/answers.hpp"
 
 namespace tenure::test {
 namespace {

@@ -3,9 +3,9 @@
 #include <list>
 #include <stdexcept>
 
-#include <tenure/election/jobs/singleton_scheduler.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 
-#include "election/jobs/src/jobs_in_document.hpp"
+#include "jobs/src/jobs_in_document.hpp"
 #include "simulation/clients/side_thread.hpp"
 #include "simulation/clients/world.hpp"
 

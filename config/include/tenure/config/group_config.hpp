@@ -12,7 +12,7 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/election/group.hpp>
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>

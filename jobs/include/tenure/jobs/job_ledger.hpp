@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include <tenure/election/jobs/schedule.hpp>
 #include <tenure/election/leadership.hpp>
+#include <tenure/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/store_error.hpp>

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <tenure/election/group.hpp>
-#include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/election/jobs/schedule.hpp>
 #include <tenure/election/leader_elector.hpp>
+#include <tenure/jobs/job_ledger.hpp>
+#include <tenure/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/runtime.hpp>
