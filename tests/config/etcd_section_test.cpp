@@ -13,12 +13,12 @@ namespace {
 using Options = EtcdStoreOptions;
 using Urls = std::vector<std::string>;
 
-const test::StoreSection<Options> section{"etcd"};
+const test::StoreSection<Options> etcdSection{"etcd"};
 
-TEST(EtcdSection, NothingIsRequired) { EXPECT_EQ(section.optionsOf(""), Options{}); }
+TEST(EtcdSection, NothingIsRequired) { EXPECT_EQ(etcdSection.optionsOf(""), Options{}); }
 
 TEST(EtcdSection, EachKeyIsRead) {
-  const Options options = section.optionsOf(
+  const Options options = etcdSection.optionsOf(
       "  endpoints: [\"https://etcd1:2379\", \"https://etcd2:2379\"]\n  prefix: /jobs\n  user: scheduler\n"
       "  password_file: /etc/password\n  ca_file: /etc/ca.pem\n  certificate: /etc/c.crt\n  key: /etc/c.key\n");
   EXPECT_EQ(options, (Options{.endpoints = {"https://etcd1:2379", "https://etcd2:2379"},
@@ -32,25 +32,25 @@ TEST(EtcdSection, EachKeyIsRead) {
 
 TEST(EtcdSection, MembersAreAListOrATextWithCommas) {
   const Urls two{"http://a:1", "http://b:2"};
-  EXPECT_EQ(section.optionsOf("  endpoints:\n    - http://a:1\n    - http://b:2\n").endpoints, two);
-  EXPECT_EQ(section.optionsOf("  endpoints: \"http://a:1, http://b:2\"\n").endpoints, two);
-  EXPECT_EQ(section.optionsOf("  endpoints: http://a:1\n").endpoints, Urls{"http://a:1"});
+  EXPECT_EQ(etcdSection.optionsOf("  endpoints:\n    - http://a:1\n    - http://b:2\n").endpoints, two);
+  EXPECT_EQ(etcdSection.optionsOf("  endpoints: \"http://a:1, http://b:2\"\n").endpoints, two);
+  EXPECT_EQ(etcdSection.optionsOf("  endpoints: http://a:1\n").endpoints, Urls{"http://a:1"});
 }
 
 TEST(EtcdSection, VariablesAreExpandedInEachItem) {
   const VariableSource variables = [](const std::string& name) {
     return name == "ETCD" ? std::optional<std::string>{"etcd7"} : std::nullopt;
   };
-  EXPECT_EQ(
-      section.optionsOf("  endpoints: [\"http://${ETCD}:2379\", \"http://${OTHER:-b}:2379\"]\n", variables).endpoints,
-      (Urls{"http://etcd7:2379", "http://b:2379"}));
+  EXPECT_EQ(etcdSection.optionsOf("  endpoints: [\"http://${ETCD}:2379\", \"http://${OTHER:-b}:2379\"]\n", variables)
+                .endpoints,
+            (Urls{"http://etcd7:2379", "http://b:2379"}));
 }
 
 TEST(EtcdSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   const test::TempDir directory;
-  const Options options = section.optionsIn(directory,
-                                            "  endpoints: https://a:1\n  user: u\n  password_file: ./password\n  "
-                                            "ca_file: x/../ca.pem\n  certificate: /etc/c.crt\n  key: c.key\n");
+  const Options options = etcdSection.optionsIn(directory,
+                                                "  endpoints: https://a:1\n  user: u\n  password_file: ./password\n  "
+                                                "ca_file: x/../ca.pem\n  certificate: /etc/c.crt\n  key: c.key\n");
   const std::string base = directory.path().string();
   EXPECT_EQ(options.passwordFile, base + "/password");
   EXPECT_EQ(options.caFile, base + "/ca.pem");
@@ -66,10 +66,10 @@ TEST(EtcdSection, EffectiveYamlLoadsAsTheSameConfig) {
                     .caFile = "/c",
                     .certificate = "/d",
                     .key = "/e"};
-  section.expectTheSameFromEffectiveYaml({Options{}, all});
+  etcdSection.expectTheSameFromEffectiveYaml({Options{}, all});
 }
 
-TEST(EtcdSection, ThePageOfInitLoads) { EXPECT_EQ(section.ofSample().endpoints.size(), 3U); }
+TEST(EtcdSection, ThePageOfInitLoads) { EXPECT_EQ(etcdSection.ofSample().endpoints.size(), 3U); }
 
 }  // namespace
 }  // namespace tenure

@@ -9,12 +9,12 @@
 namespace tenure {
 namespace {
 
-const test::StoreSection<KubernetesConfig> section{"kubernetes"};
+const test::StoreSection<KubernetesConfig> kubernetesSection{"kubernetes"};
 
-TEST(KubernetesSection, InAPodNothingIsRequired) { EXPECT_EQ(section.optionsOf(""), KubernetesConfig{}); }
+TEST(KubernetesSection, InAPodNothingIsRequired) { EXPECT_EQ(kubernetesSection.optionsOf(""), KubernetesConfig{}); }
 
 TEST(KubernetesSection, EachKeyIsRead) {
-  const auto read = section.optionsOf(
+  const auto read = kubernetesSection.optionsOf(
       "  server: https://10.0.0.1:6443\n  namespace: billing\n  ca_file: /etc/ca.pem\n  token_file: /etc/token\n"
       "  certificate: /etc/c.crt\n  key: /etc/c.key\n  labels: [team=billing, tier=]\n  watches: false\n");
   KubernetesConfig expected;
@@ -31,37 +31,39 @@ TEST(KubernetesSection, EachKeyIsRead) {
 
 TEST(KubernetesSection, AKubeconfigFileHasServerAndUser) {
   const auto read =
-      section.optionsOf("  kubeconfig: /home/me/.kube/config\n  context: production\n  namespace: billing\n");
+      kubernetesSection.optionsOf("  kubeconfig: /home/me/.kube/config\n  context: production\n  namespace: billing\n");
   EXPECT_EQ(read.kubeconfig, "/home/me/.kube/config");
   EXPECT_EQ(read.context, "production");
   const std::string both =
-      section.faultsIn("  kubeconfig: /k\n  server: https://a\n  namespace: n\n  token_file: /t\n");
+      kubernetesSection.faultsIn("  kubeconfig: /k\n  server: https://a\n  namespace: n\n  token_file: /t\n");
   EXPECT_NE(both.find("group.yaml:5:11: store.server: is given, and so is a kubeconfig"), std::string::npos) << both;
   EXPECT_NE(both.find("store.token_file: is given, and so is a kubeconfig"), std::string::npos) << both;
-  const std::string none = section.faultsIn("  context: production\n");
+  const std::string none = kubernetesSection.faultsIn("  context: production\n");
   EXPECT_NE(none.find("store.context: is given, and no kubeconfig that has it"), std::string::npos) << none;
 }
 
 TEST(KubernetesSection, FaultsOfTheOptionsNameTheirKeys) {
-  const std::string faults = section.faultsIn("  server: https://a\n  labels: [\"a b=c\"]\n");
+  const std::string faults = kubernetesSection.faultsIn("  server: https://a\n  labels: [\"a b=c\"]\n");
   EXPECT_NE(faults.find("store.namespace: is missing"), std::string::npos) << faults;
   EXPECT_NE(faults.find("store.labels: \"a b\": \"c\" is no label of Kubernetes"), std::string::npos) << faults;
-  EXPECT_NE(section.faultsIn("  labels: [team]\n").find("\"team\" is no label; write NAME=VALUE"), std::string::npos);
-  EXPECT_NE(section.faultsIn("  labels: [a=b, a=c]\n").find("has the label \"a\" twice"), std::string::npos);
+  EXPECT_NE(kubernetesSection.faultsIn("  labels: [team]\n").find("\"team\" is no label; write NAME=VALUE"),
+            std::string::npos);
+  EXPECT_NE(kubernetesSection.faultsIn("  labels: [a=b, a=c]\n").find("has the label \"a\" twice"), std::string::npos);
 }
 
 TEST(KubernetesSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   const test::TempDir directory;
   const std::string base = directory.path().string();
-  const auto options = section.optionsIn(directory,
-                                         "  server: https://a\n  namespace: n\n  token_file: ./token\n  ca_file: "
-                                         "x/../ca.pem\n  certificate: /etc/c.crt\n  key: c.key\n");
+  const auto options =
+      kubernetesSection.optionsIn(directory,
+                                  "  server: https://a\n  namespace: n\n  token_file: ./token\n  ca_file: "
+                                  "x/../ca.pem\n  certificate: /etc/c.crt\n  key: c.key\n");
   EXPECT_EQ(options.tokenFile, base + "/token");
   EXPECT_EQ(options.caFile, base + "/ca.pem");
   EXPECT_EQ(options.certificate, "/etc/c.crt");
   EXPECT_EQ(options.key, base + "/c.key");
-  EXPECT_EQ(section.optionsIn(directory, "  kubeconfig: kube/config\n").kubeconfig, base + "/kube/config");
-  EXPECT_EQ(section.optionsIn(directory, "  kubeconfig: \"kube/config:/etc/kube::x\"\n").kubeconfig,
+  EXPECT_EQ(kubernetesSection.optionsIn(directory, "  kubeconfig: kube/config\n").kubeconfig, base + "/kube/config");
+  EXPECT_EQ(kubernetesSection.optionsIn(directory, "  kubeconfig: \"kube/config:/etc/kube::x\"\n").kubeconfig,
             base + "/kube/config:/etc/kube::" + base + "/x");
 }
 
@@ -74,10 +76,10 @@ TEST(KubernetesSection, EffectiveYamlLoadsAsTheSameConfig) {
   byKeys.server = "https://[::1]:6443";
   byKeys.inNamespace = "n";
   byKeys.watches = false;
-  section.expectTheSameFromEffectiveYaml({KubernetesConfig{}, byFile, byKeys});
+  kubernetesSection.expectTheSameFromEffectiveYaml({KubernetesConfig{}, byFile, byKeys});
 }
 
-TEST(KubernetesSection, ThePageOfInitLoads) { static_cast<void>(section.ofSample()); }
+TEST(KubernetesSection, ThePageOfInitLoads) { static_cast<void>(kubernetesSection.ofSample()); }
 
 /// Server and user of the file are used; its faults are told with their places when the store is made.
 TEST(KubernetesSection, TheKubeconfigFileIsReadWhenTheStoreIsMade) {
