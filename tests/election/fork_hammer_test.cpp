@@ -80,7 +80,6 @@ class ForkHammer : public testing::Test {
     return {[this] { static_cast<void>(world_.elector->view()); },
             [this] { static_cast<void>(world_.elector->status()); },
             [this] { static_cast<void>(world_.sharded->status()); },
-            [this] { static_cast<void>(world_.follower->status()); },
             [this] { static_cast<void>(world_.jobs->status()); },
             [this] { static_cast<void>(world_.ledger->history()); },
             [this] { static_cast<void>(world_.term->stopToken()); },
