@@ -304,6 +304,28 @@ def namespace_declarations(code):
                 text = ""
 
 
+def functions_of_a_library(body):
+    """Whether a class whose text this is has functions that stand in a source, or virtual ones."""
+    before = None
+    while before != body:  # a body or an initialiser at a time, from the inside
+        before, body = body, re.sub(r"\{[^{}]*\}", "@", body)
+    body = re.sub(r"<[^<>;]*(?:<[^<>;]*>[^<>;]*)*>", "", body)  # types of functions
+    return any(re.search(r"\bvirtual\b|^[^=]*\)(?: *(?:const|noexcept))*$", " ".join(one.split())) for one in body.split(";")[:-1])
+
+
+def check_exported_structs(tree, findings):
+    """A struct of plain values needs no symbol: what users have of it is compiled with them."""
+    for name in tree.named(".hpp", under=PRODUCT):
+        text = "\n".join(blanked for _, blanked, _ in tree.code(name))
+        for found in re.finditer(r"^struct (TENURE_API )?(\w+)[^;{]*\{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+            linked = functions_of_a_library(found[3])
+            if linked != bool(found[1]) and (found[1] or "/include/tenure/" in name):
+                number = text.count("\n", 0, found.start()) + 1
+                message = ("has no TENURE_API: a shared library would hide its functions" if linked else
+                           "has TENURE_API and no function that a library has")
+                findings.error("export", name, number, message, tree.text[name].splitlines()[number - 1])
+
+
 def check_exports(tree, findings):
     """What a public header declares is in the shared library's table of symbols."""
     for name in tree.named(".hpp"):
@@ -312,7 +334,7 @@ def check_exports(tree, findings):
         for number, text, end in namespace_declarations(tree.code(name)):
             nothing_linked = re.match(r"(?:namespace|template|using|enum|static_assert)\b", text)
             if re.match(r"(?:class|struct)\b", text):
-                nothing_linked = end == ";"  # announced alone
+                nothing_linked = end == ";" or text.startswith("struct")  # announced alone; see check_exported_structs
             elif re.search(r"\b(?:inline|constexpr|consteval)\b", text):
                 nothing_linked = True
             if not nothing_linked and "TENURE_API" not in text:
@@ -400,7 +422,7 @@ def check_house(tree, findings):
         findings.warning("house", "scripts/house.txt", f"{name} has fallen to {value}: scripts/house.py --lower")
 
 
-CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers, check_exports,
+CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers, check_exports, check_exported_structs,
           check_heavy_headers, check_names, check_test_names, check_text, check_scripts,
           check_house)
 

@@ -136,10 +136,14 @@ class Rules(unittest.TestCase):
     def test_export(self):
         header = "lockcore/include/tenure/lockcore/a.hpp"
         start = "#pragma once\nnamespace tenure {\n"
-        for code in ("class A {};", "struct A final : public B<int> {\n  int c() { return 1; }\n};", "int a();", "extern const int a;",
+        for code in ("class A {};", "struct A final : public B<int> {\n  int c();\n};",
+                     "struct A {\n  virtual ~A() = default;\n};", "struct TENURE_API A {\n  int a{b()};\n};", "int a();", "extern const int a;",
                      "[[nodiscard]] std::string a(int b = {},\n    int c);", "[[noreturn]] void a(const B&) noexcept;"):
             self.finds("export", header, f"{start}class B;\n{code}\n}}\n", 4)
         self.accepts(header, start + "class TENURE_API A {\n  struct B {};\n  void b();\n  friend void c(A);\n};\n"
+                                     "struct L {\n  int l() const { return m(); }\n  std::function<void(int)> m{};\n"
+                                     "  friend bool operator==(const L&, const L&) = default;\n};\n"
+                                     "struct TENURE_API N {\n  [[nodiscard]] int n() const noexcept;\n};\n"
                                      "[[nodiscard]] TENURE_API A a(\n    A b = {});\nenum class D { a };\nstruct E;\n"
                                      "inline constexpr A f{A{1} << 3};\ninline int g() { return 1; }\nusing H = A;\n"
                                      "template <class T>\nstruct I {\n  T t;\n};\n// class J {\n#define K int k();\n"

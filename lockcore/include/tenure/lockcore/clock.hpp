@@ -16,7 +16,7 @@ namespace tenure {
 /// Why three: CLOCK_MONOTONIC is slewed by time daemons (chrony's default allows 8.3 %) and stands still while the
 /// machine is suspended; CLOCK_MONOTONIC_RAW is not slewed but also stands still; CLOCK_BOOTTIME counts suspend but
 /// is slewed. Together they bound the true elapsed time from both sides.
-struct TENURE_API Instant {
+struct Instant {
   std::chrono::nanoseconds raw{0};
   std::chrono::nanoseconds monotonic{0};
   std::chrono::nanoseconds boottime{0};

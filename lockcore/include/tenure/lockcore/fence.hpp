@@ -14,7 +14,7 @@
 namespace tenure {
 
 /// The term under which a write is made. Every downstream write carries one.
-struct TENURE_API TermStamp {
+struct TermStamp {
   std::string lease;   ///< the lease's name; one fence keeps the tokens of each lease apart
   FencingToken token;  ///< the term's number
   std::string holder;  ///< the candidate's unique text, as in the lease record
@@ -30,7 +30,7 @@ struct TENURE_API TermStamp {
 
 /// The resource has seen a write of a later term: the writer's term is over, whatever its clock says. Hand
 /// `highestSeen` to Leadership::reportStaleToken, so that the next term's token is above it.
-struct TENURE_API StaleToken {
+struct StaleToken {
   FencingToken mine;
   FencingToken highestSeen;
 
@@ -39,7 +39,7 @@ struct TENURE_API StaleToken {
 
 /// Another holder has written with the very same token. A lease hands out each token once, so two leases (two
 /// databases, a restored copy) use one name here. Only an operator can tell which one is right.
-struct TENURE_API ForeignTerm {
+struct ForeignTerm {
   FencingToken token;
   std::string holder;  ///< who has written with it
 
@@ -49,14 +49,14 @@ struct TENURE_API ForeignTerm {
 /// The term's lease is not valid any more, though no later term is known. Either the writer's own clock says so; then
 /// the resource was not asked, and nothing was sent. Or the resource has the lease's row, which shows that the term has
 /// ended (PostgresqlFenceOptions::leaseTable); then nothing was written.
-struct TENURE_API TermOver {
+struct TermOver {
   FencingToken mine;
 
   friend bool operator==(const TermOver&, const TermOver&) = default;
 };
 
 /// The resource could not do the write, for a reason that has nothing to do with the term.
-struct TENURE_API WriteTrouble {
+struct WriteTrouble {
   StoreError error;
   /// False: certainly nothing was written. True: it may have been written; read back before you repeat it.
   bool mayBeWritten{false};
@@ -65,7 +65,7 @@ struct TENURE_API WriteTrouble {
 };
 
 /// Why a fenced write was not done.
-struct TENURE_API FenceError {
+struct FenceError {
   std::variant<StaleToken, ForeignTerm, TermOver, WriteTrouble> why;
   std::string message;  ///< one sentence or two for people
 

@@ -16,7 +16,7 @@ inline constexpr std::size_t maxLeaseNameBytes = 2048;
 inline constexpr std::size_t maxSortKeyBytes = 1024;
 
 /// A lease is named by `name`, and also by `sortKey` where a store's table has one. ("ab","c") and ("a","bc") differ.
-struct TENURE_API LeaseKey {
+struct LeaseKey {
   std::string name;
   std::string sortKey{};
 

@@ -13,7 +13,7 @@
 namespace tenure {
 
 /// What is wrong with one option.
-struct TENURE_API OptionFault {
+struct OptionFault {
   std::string field;    ///< its path in the options struct, such as "lease.stopMargin"
   std::string message;  ///< a sentence with what is allowed
   /// The value is outside of the option's own range, so it would be refused whatever the other options say.
@@ -35,7 +35,7 @@ inline constexpr std::chrono::milliseconds maxLeaseDuration = std::chrono::hours
 inline constexpr unsigned maxPriority = 50;
 
 /// Options as the user gives them. Values that are not set are computed from `duration`.
-struct TENURE_API LeaseOptions {
+struct LeaseOptions {
   /// How long the lease of a silent holder lasts. It is also the time to fail over after a freeze. 100 ms .. 24 h.
   std::chrono::milliseconds duration{10'000};
 

@@ -41,7 +41,7 @@ class TENURE_API RecordVersion {
 
 /// Where the holder's liveness file lies. The holder keeps this file locked, so the kernel itself tells when the holder
 /// is gone (death notice). Meaningful only on the machine and boot that it names.
-struct TENURE_API LivenessFile {
+struct LivenessFile {
   std::string id;      ///< 32 hex digits, also the first line of the file
   std::string bootId;  ///< /proc/sys/kernel/random/boot_id
   std::uint64_t device{0};
@@ -55,7 +55,7 @@ inline constexpr std::chrono::milliseconds maxRecordLease = std::chrono::hours{2
 
 /// The complete ownership state of a lease. Every ownership write sets all of it. (Pitfall: a takeover left a stale
 /// "released" mark behind, which made a live lock look free.)
-struct TENURE_API LeaseRecord {
+struct LeaseRecord {
   std::string holder;                          ///< candidate id with its incarnation; compared exactly
   RecordVersion version;                       ///< RVN
   std::chrono::milliseconds leaseDuration{0};  ///< 1 ms .. maxRecordLease; what challengers wait for

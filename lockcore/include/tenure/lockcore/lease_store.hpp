@@ -52,7 +52,7 @@ class TENURE_API DeathNotice {
 /// What is stored of a lease's tokens. The texts are given as they are stored, even where they are malformed: a token
 /// may be too great to be one, and then the lease cannot be read in the ordinary way. If two answers are equal, nobody
 /// has written the record or the counter between them.
-struct TENURE_API StoredTokens {
+struct StoredTokens {
   std::string counter{};               ///< empty: there is no counter
   std::string copy{};                  ///< the token in the record; empty: there is no record
   std::string version{};               ///< the record's RVN
@@ -75,7 +75,7 @@ struct TENURE_API StoredTokens {
 
 /// How long a call may take, counted from the call. A store that cannot answer in this time answers a read with an
 /// error. It answers a write with `Rejected` if it can prove that nothing was applied, else with `Unknown`.
-struct TENURE_API CallOptions {
+struct CallOptions {
   std::chrono::nanoseconds timeout{0};
 };
 
@@ -87,7 +87,7 @@ enum class DataRule {
 };
 
 /// One conditional write. The store applies all of it or nothing.
-struct TENURE_API WriteRequest {
+struct WriteRequest {
   enum class Purpose {
     acquire,  ///< take a lease that is absent, released, expired or whose holder is proven dead; advances the counter
     renew,    ///< heartbeat: new RVN for the same holder and token
@@ -133,7 +133,7 @@ struct TENURE_API WriteRequest {
 
 /// The expectation did not hold; nothing was changed. `current` is set if the store could read the stored state in the
 /// same step. An empty inner optional means that there is no record.
-struct TENURE_API Conflict {
+struct Conflict {
   std::optional<std::optional<LeaseRecord>> current;
 };
 

@@ -22,7 +22,7 @@
 namespace tenure {
 
 /// Options as the user gives them; LockClient's constructor checks them.
-struct TENURE_API LockClientOptions {
+struct LockClientOptions {
   /// As GroupOptions::candidate.id: a name that people recognise. 128 random bits make it unique for each client.
   /// Empty: the host name.
   std::string candidate{};
@@ -36,7 +36,7 @@ struct TENURE_API LockClientOptions {
 
 /// Options of one acquisition. `AcquireOptions{}` waits for ever, uses the client's timing and stores no data beside
 /// the lock.
-struct TENURE_API AcquireOptions {
+struct AcquireOptions {
   /// How long a silent holder of this lock keeps it; see LeaseOptions::duration. Unset: the client's.
   std::optional<std::chrono::milliseconds> lease{};
   /// How often it is renewed; see LeaseOptions::heartbeat. Unset: the client's, or lease / 3 if `lease` is set.
@@ -78,7 +78,7 @@ struct TENURE_API AcquireOptions {
 
 /// Options of Lock::renew. Each field that is set is in the record once the call has succeeded, and later heartbeats
 /// keep it.
-struct TENURE_API RenewOptions {
+struct RenewOptions {
   /// A new lease duration. If it is longer, it counts for this holder from the store's acknowledgement; if it is
   /// shorter, from the sending. Background heartbeats follow it: lease / 3.
   std::optional<std::chrono::milliseconds> lease{};
@@ -89,7 +89,7 @@ struct TENURE_API RenewOptions {
 };
 
 /// Options of Lock::release.
-struct TENURE_API ReleaseOptions {
+struct ReleaseOptions {
   /// Bytes to be left beside the lock. Unset: the data in the record stays.
   std::optional<std::string> data{};
   bool clearData{false};  ///< not together with `data`

@@ -52,7 +52,7 @@ TENURE_API std::ostream& operator<<(std::ostream& out, LockErrc code);
 // NOLINTNEXTLINE(readability-identifier-naming): Boost's name
 [[nodiscard]] TENURE_API boost::system::error_code make_error_code(LockErrc code) noexcept;
 
-struct TENURE_API LockError {
+struct LockError {
   LockErrc code;
   std::string message;                   ///< what was wrong, with which lock, what to do; for people: escaped
   std::optional<HolderInfo> holder{};    ///< who holds it, if that is known: for held, timeout, lost and superseded

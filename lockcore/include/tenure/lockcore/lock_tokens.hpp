@@ -68,7 +68,7 @@ class TENURE_API LockToken {
   std::shared_ptr<const LockTokenParts> parts_;
 };
 
-struct TENURE_API TokenAcquireOptions {
+struct TokenAcquireOptions {
   /// How long the lock is held if nobody renews it. Nothing renews it by itself, so it has to cover the whole work, or
   /// the time until the next renewal. 100 ms .. 24 h.
   std::chrono::milliseconds lease{30'000};
@@ -89,7 +89,7 @@ struct TENURE_API TokenAcquireOptions {
   friend bool operator==(const TokenAcquireOptions&, const TokenAcquireOptions&) = default;
 };
 
-struct TENURE_API TokenRenewOptions {
+struct TokenRenewOptions {
   /// Unset: as the token has it. 100 ms .. 24 h. Later renewals keep it.
   std::optional<std::chrono::milliseconds> lease{};
   /// For all requests together, if the store does not answer at once.
@@ -99,7 +99,7 @@ struct TENURE_API TokenRenewOptions {
 };
 
 /// What is known now about a token's lock.
-struct TENURE_API TokenView {
+struct TokenView {
   /// True: the store has the record as this token left it, and the lease is not over as far as a clock here can tell.
   bool active{false};
   /// Why it is not active: `lost` (with the reason), `notHeld` if its term was released, or `superseded`.

@@ -49,13 +49,13 @@ enum class LogEvent {
 [[nodiscard]] TENURE_API std::string_view toString(LogEvent event) noexcept;
 
 /// A key of lower-case letters and `_`, and its value.
-struct TENURE_API LogField {
+struct LogField {
   std::string_view key;
   std::variant<std::string, std::int64_t, FencingToken> value;
 };
 
 /// One line, as a sink for programs gets it. What it refers to lives as long as the call.
-struct TENURE_API LogRecord {
+struct LogRecord {
   LogLevel level;
   std::string_view line;  ///< the sentence for people, which tells the same
   LogEvent event{LogEvent::message};

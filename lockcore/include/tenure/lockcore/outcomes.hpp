@@ -74,7 +74,7 @@ static_assert(static_cast<std::size_t>(RevokeReason::notStarted) + 1 == revokeRe
 TENURE_API std::ostream& operator<<(std::ostream& out, RevokeReason reason);
 
 /// A term that has ended.
-struct TENURE_API TermEnd {
+struct TermEnd {
   RevokeReason reason;
   std::string detail;  ///< a sentence for people
   FencingToken token;  ///< of the term
@@ -95,7 +95,7 @@ enum class ReleaseResult {
 TENURE_API std::ostream& operator<<(std::ostream& out, ReleaseResult result);
 
 /// Who leads, as this candidate last saw it.
-struct TENURE_API LeaderInfo {
+struct LeaderInfo {
   /// The text in the record; nameOf() gives the part for people. In an election it may be an operator's pause, under
   /// which nobody leads: pauseIn() of <tenure/election/listener.hpp> tells who paused, and why.
   std::string holder;
@@ -111,7 +111,7 @@ struct TENURE_API LeaderInfo {
 };
 
 /// A record that is held, as a candidate saw it.
-struct TENURE_API HolderInfo {
+struct HolderInfo {
   std::string holder;  ///< the text in the record; nameOf() gives the part for people
   FencingToken token;
   std::chrono::milliseconds lease{0};        ///< as the record states it
@@ -122,7 +122,7 @@ struct TENURE_API HolderInfo {
 };
 
 /// A consistent picture of one candidate, for status displays.
-struct TENURE_API LeaseStatus {
+struct LeaseStatus {
   LeaseState state{LeaseState::idle};
   std::optional<LeaderInfo> leader{};          ///< as last seen
   std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
@@ -172,7 +172,7 @@ inline constexpr std::array<std::int64_t, 12> renewalTimeBounds{1,   2,   5,   1
                                                                 100, 250, 500, 1'000, 2'500, 5'000};
 
 /// Every number only rises, for as long as the process lives.
-struct TENURE_API LeaseCounts {
+struct LeaseCounts {
   std::uint64_t terms{0};                                  ///< won
   std::array<std::uint64_t, revokeReasons> revocations{};  ///< by RevokeReason
   std::array<std::uint64_t, renewalOutcomes> renewals{};   ///< by RenewalOutcome
@@ -187,7 +187,7 @@ struct TENURE_API LeaseCounts {
 };
 
 /// Something that happened to a term.
-struct TENURE_API TermEvent {
+struct TermEvent {
   enum class Kind {
     elected,
     revoked,

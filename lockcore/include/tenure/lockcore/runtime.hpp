@@ -93,7 +93,7 @@ class TENURE_API RandomSource {
 /// what they are given. With the defaults, or with one scheduler and one executor, any number of leases costs one
 /// renewal thread and as many callback threads as there are callbacks that block; the callbacks of each lease come in
 /// order. Give them one store object too.
-struct TENURE_API Runtime {
+struct Runtime {
   /// Renewal and all other library work. Null: one thread per process, which all share (sharedScheduler()).
   std::shared_ptr<Scheduler> scheduler{};
   /// Runs callbacks. Empty: threads of the library itself. If your executor has a single thread, onElected must not

@@ -25,7 +25,7 @@ enum class ErrorClass {
 TENURE_API std::ostream& operator<<(std::ostream& out, ErrorClass errorClass);
 
 /// `message` says what was wrong, where (store, lease, file), and what to do. It never holds a secret.
-struct TENURE_API StoreError {
+struct StoreError {
   ErrorClass errorClass{ErrorClass::transient};
   std::string message;
   /// Waiting cannot mend it: what the options name is no lease store, or does not belong to this library (a network

@@ -19,13 +19,13 @@ class JsonClient;
 }
 
 /// Where transactions keep the tokens: one item for each lease, with the key `tenure-fence#<lease>`.
-struct TENURE_API DynamoDbGuard {
+struct DynamoDbGuard {
   std::string table{};
   std::string partitionKey{"key"};  ///< of type S
   std::string sortKey{};            ///< of type S; empty: the table has none
 };
 
-struct TENURE_API DynamoDbFenceOptions {
+struct DynamoDbFenceOptions {
   std::string region{};    ///< empty: as the SDKs find it
   std::string endpoint{};  ///< empty: as the SDKs find it
   std::string profile{};
@@ -37,7 +37,7 @@ struct TENURE_API DynamoDbFenceOptions {
 /// One write, in DynamoDB's own terms. `item`, `names` and `values` are JSON objects as in the service's API:
 /// {"id":{"S":"7"}}, {"#n":"name"}, {":v":{"N":"1"}}. Names that begin with #tenure and values that begin with :tenure
 /// are reserved for the fence.
-struct TENURE_API DynamoDbWrite {
+struct DynamoDbWrite {
   enum class Kind { put, update, erase };
 
   Kind kind{Kind::put};

@@ -125,7 +125,7 @@ concept ReadableFence = requires(Writer& writer, const std::string& lease) {
 
 /// A table of yours that takes no writes of former leaders: the database refuses them by triggers, which
 /// postgresqlFenceSql and sqliteFenceSql write.
-struct TENURE_API FencedTable {
+struct FencedTable {
   std::string table;  ///< exists; one name, without a schema
   std::string lease;  ///< as in TermStamp
 };

@@ -14,7 +14,7 @@
 
 namespace tenure {
 
-struct TENURE_API FencedFileOptions {
+struct FencedFileOptions {
   /// How long one call waits for other writers, in short steps with jitter. 0: it does not wait.
   std::chrono::milliseconds lockTimeout{1'000};
 };

@@ -28,7 +28,7 @@ inline constexpr std::string_view fenceHeaderName = "Fencing-Token";
 
 /// A secret that clients and the fence share. To change it, first let the fence know both keys, then move the clients
 /// to the new one, then remove the old one from the fence.
-struct TENURE_API FenceKey {
+struct FenceKey {
   std::string id;      ///< 1 to 64 of A-Z a-z 0-9 . _ -; travels with the request
   std::string secret;  ///< any bytes, at least 32 of them, random
 
@@ -40,7 +40,7 @@ struct TENURE_API FenceKey {
 [[nodiscard]] TENURE_API std::optional<FenceKey> parseFenceKey(std::string_view text);
 
 /// What a client signs with.
-struct TENURE_API FenceSigner {
+struct FenceSigner {
   FenceKey key;
   /// The name of the intended service: one of the names that its fence was given (HttpFenceOptions::audience). A
   /// signature for one service is worthless at another service that has the same keys.
@@ -67,7 +67,7 @@ enum class WithoutToken {
   pass,          ///< all pass, with no guarantee: for the time in which the clients are changed to send tokens
 };
 
-struct TENURE_API HttpFenceOptions {
+struct HttpFenceOptions {
   /// The leases whose tokens are checked; a request names exactly one of them.
   std::vector<std::string> leases{};
   /// SQLite file for the highest tokens; created where it is missing. One process at a time.
@@ -89,7 +89,7 @@ struct TENURE_API HttpFenceOptions {
 [[nodiscard]] TENURE_API std::vector<std::string> faultsOf(const HttpFenceOptions& options);
 
 /// A request as the fence sees it. The texts are only read during the call.
-struct TENURE_API FencedRequest {
+struct FencedRequest {
   std::string_view method;
   std::string_view target;
   std::size_t tokenHeaders{0};     ///< the number of Fencing-Token lines
@@ -108,7 +108,7 @@ struct TENURE_API FencedRequest {
 ///      "lease":"billing","token":41,"highestSeen":42,"holder":"billing-2#..."}
 ///
 /// and its header Fencing-Token names the term that the fence has seen (httpFenceError takes it from there).
-struct TENURE_API HttpRefusal {
+struct HttpRefusal {
   int status{409};
   HeaderLines headers{};
   std::string body{};
@@ -180,14 +180,14 @@ class TENURE_API HttpFence {
 [[nodiscard]] TENURE_API std::optional<FenceError> httpFenceError(const TermStamp& mine, int status,
                                                                   std::string_view type, std::string_view tokenHeader);
 
-struct TENURE_API HttpCall {
+struct HttpCall {
   std::string method{"POST"};
   std::string target{"/"};
   std::string body{};
 };
 
 /// What the client received. Of the headers it has only the two by which a refusal is recognised.
-struct TENURE_API HttpReply {
+struct HttpReply {
   int status{0};
   std::string contentType{};
   std::string fencingToken{};

@@ -15,7 +15,7 @@
 
 namespace tenure {
 
-struct TENURE_API PodLabelOptions {
+struct PodLabelOptions {
   /// Server, namespace and user, as for the store; `labels` and `watches` say nothing here. The user needs the verbs
   /// get, list and patch on pods in the namespace.
   KubernetesStoreOptions cluster{};

@@ -24,13 +24,13 @@ namespace tenure {
 enum class PostgresqlIsolation { sessionDefault, readCommitted, repeatableRead, serializable };
 
 /// The table of a PostgreSQL store that is in the same database as the data: the values of its PostgresqlStoreOptions.
-struct TENURE_API PostgresqlLeaseTable {
+struct PostgresqlLeaseTable {
   std::string schema{"public"};
   std::string table{"tenure_lease"};
   std::string sortKey{};  ///< LeaseKey::sortKey of the lease that writes; its name is TermStamp::lease
 };
 
-struct TENURE_API PostgresqlFenceOptions {
+struct PostgresqlFenceOptions {
   PostgresqlIsolation isolation{PostgresqlIsolation::sessionDefault};
   /// How long each statement of a write waits for locks of others (`lock_timeout`). 0: the session's setting.
   std::chrono::milliseconds lockTimeout{1'000};

@@ -15,7 +15,7 @@ struct redisContext;
 
 namespace tenure {
 
-struct TENURE_API RedisFenceOptions {
+struct RedisFenceOptions {
   std::string prefix{"tenure:fence:"};  ///< of the keys that hold the tokens
   /// For a cluster: the text in braces that all keys of a write contain, as in `{account-7}:balance`. The token is then
   /// kept in the same hash slot. Different tags do not know each other's tokens. Empty: the key is prefix + lease.
@@ -31,7 +31,7 @@ struct TENURE_API RedisFenceOptions {
 /// One command, the name first: {"SET", "balance", "7"}. At most 4,000 words.
 using RedisCommand = std::vector<std::string>;
 
-struct TENURE_API RedisWrite {
+struct RedisWrite {
   std::vector<std::string> keys{};  ///< all keys of the commands, as a cluster wants to know them
   std::vector<RedisCommand> commands{};
 };

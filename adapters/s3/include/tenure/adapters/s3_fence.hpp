@@ -19,7 +19,7 @@ namespace aws {
 class ObjectClient;
 }
 
-struct TENURE_API S3FenceOptions {
+struct S3FenceOptions {
   std::string bucket{};    ///< required
   std::string region{};    ///< empty: as the SDKs find it
   std::string endpoint{};  ///< empty: as the SDKs find it
@@ -41,7 +41,7 @@ enum class S3Form {
   pointer,    ///< the bytes as they are in an object of their own; the object at the key is the head, which names it
 };
 
-struct TENURE_API S3Put {
+struct S3Put {
   std::string key{};  ///< 1 to 1,024 bytes of UTF-8; 964 for a pointer
   std::string bytes{};
   S3Form form{S3Form::oneObject};
@@ -49,7 +49,7 @@ struct TENURE_API S3Put {
 };
 
 /// What was read: the bytes and the terms that belong to them, from one moment.
-struct TENURE_API S3Object {
+struct S3Object {
   std::string bytes{};
   std::vector<TermStamp> terms{};  ///< the highest seen of each lease
 };

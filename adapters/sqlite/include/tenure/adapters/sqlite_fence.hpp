@@ -18,7 +18,7 @@ struct sqlite3;
 
 namespace tenure {
 
-struct TENURE_API SqliteFenceOptions {
+struct SqliteFenceOptions {
   /// How long one call waits for other writers' locks, in short steps with jitter. 0: it does not wait. The connection
   /// should have no busy handler of its own: SQLite's handler would add its own wait to this one, and it starves
   /// writers.

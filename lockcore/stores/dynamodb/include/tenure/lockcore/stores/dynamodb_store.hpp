@@ -22,7 +22,7 @@ class JsonClient;
 }
 
 /// What ensureSchema creates if the table is missing. An existing table is never changed.
-struct TENURE_API DynamoDbTableOptions {
+struct DynamoDbTableOptions {
   bool create{true};  ///< false: a missing table is an error
   /// Set both or neither; neither: on demand.
   std::optional<unsigned> readCapacity{};  ///< 1 .. 40,000
@@ -33,7 +33,7 @@ struct TENURE_API DynamoDbTableOptions {
   friend bool operator==(const DynamoDbTableOptions&, const DynamoDbTableOptions&) = default;
 };
 
-struct TENURE_API DynamoDbStoreOptions {
+struct DynamoDbStoreOptions {
   std::string table{};              ///< 3 to 255 of a-z A-Z 0-9 _ - .
   std::string partitionKey{"key"};  ///< name of the attribute; type S
   std::string sortKey{};            ///< name of the attribute, type S; empty: the table has none, and leases with

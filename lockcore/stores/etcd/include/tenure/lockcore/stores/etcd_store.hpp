@@ -13,7 +13,7 @@ namespace tenure {
 
 class LeaseStore;
 
-struct TENURE_API EtcdStoreOptions {
+struct EtcdStoreOptions {
   /// The members' client URLs, `https://etcd1:2379`; all of one cluster, and all with TLS or none. Calls go to one of
   /// them, and to the next when it does not answer in time.
   std::vector<std::string> endpoints{"http://127.0.0.1:2379"};

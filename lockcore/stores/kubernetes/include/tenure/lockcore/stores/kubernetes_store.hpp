@@ -21,7 +21,7 @@ class LeaseStore;
 /// A lease is kept in the Lease object of its name, if that is an RFC 1123 name and there is no sort key. Else the
 /// object's name has the characters that are allowed, and ends in a hyphen and eight hex digits of a hash; the real
 /// name is in an annotation. A Lease with spec.strategy (coordinated leader election) is refused.
-struct TENURE_API KubernetesStoreOptions {
+struct KubernetesStoreOptions {
   /// `https://10.0.0.1:6443`, also with a path. Empty: that of the cluster in which the process runs.
   std::string server{};
   /// The namespace of the Leases. Candidates that compete must have the same. Empty: that of the pod.

@@ -12,7 +12,7 @@ namespace tenure {
 class LeaseStore;
 
 /// It has no options. The type stands for the store where a configuration may be of any store.
-struct TENURE_API MemoryStoreOptions {
+struct MemoryStoreOptions {
   friend bool operator==(const MemoryStoreOptions&, const MemoryStoreOptions&) = default;
 };
 

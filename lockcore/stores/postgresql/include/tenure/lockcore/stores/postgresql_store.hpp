@@ -24,7 +24,7 @@ enum class PostgresqlCommit {
 
 /// Where the database is: a connection string, parts, or both; a part wins over the string. What neither says comes
 /// from libpq's environment variables (PGHOST, PGPASSFILE, ...) and its defaults.
-struct TENURE_API PostgresqlStoreOptions {
+struct PostgresqlStoreOptions {
   /// As libpq reads it: `host=db1,db2 dbname=jobs` or `postgresql://jobs@db1/jobs`. It may not contain a password:
   /// passwords come from a password file, a passfile, a service file or PGPASSWORD.
   std::string connection{};

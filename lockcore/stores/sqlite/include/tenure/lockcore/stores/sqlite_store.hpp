@@ -13,7 +13,7 @@ namespace tenure {
 
 class LeaseStore;
 
-struct TENURE_API SqliteStoreOptions {
+struct SqliteStoreOptions {
   /// The database file. It is created if it is missing; its directory is not. It must be on a local file system. No
   /// component may be a symbolic link, and the file may not be a mount of its own: a process that reaches the file by
   /// another path must come to the same directory.
