@@ -1,4 +1,4 @@
-// What a group's YAML file says, as plain data.
+// The contents of a group's YAML file, as plain data.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
   friend bool operator==(const KubernetesConfig&, const KubernetesConfig&) = default;
 };
 
-/// Also of what contradicts the kubeconfig file, which is not read for it.
+/// Includes keys that contradict `kubeconfig`; the kubeconfig file itself is not read.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const KubernetesConfig& config);
 
 /// The store section, and the list of stores: one alternative for each `store.type`, in the order in which texts and
@@ -43,8 +43,8 @@ struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
 using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, PostgresqlStoreOptions, EtcdStoreOptions,
                                  KubernetesConfig, MemoryStoreOptions>;
 
-/// A job of the section `jobs`: when it runs, and what becomes of runs that are missed or go wrong. What the job does
-/// is not in the file; a program says it.
+/// A job of the section `jobs`: when it runs, and how missed and failed runs are treated. The work of the job
+/// is not in the file; a program provides it.
 struct TENURE_API JobConfig {
   std::string name{};                              ///< faultOfJobName; each once
   std::string schedule{};                          ///< five fields as in crontab, for Schedule::cron; or `per`
@@ -71,7 +71,7 @@ struct TENURE_API RoutingConfig {
 };
 
 /// The section `hooks`: commands for /bin/sh -c that `tenure run` runs at the events of a term; empty: none. A program
-/// with an elector of its own has callbacks instead, and runs none of these.
+/// with its own elector has callbacks instead, and runs none of these.
 struct TENURE_API HooksConfig {
   std::string onElected{};
   std::string onRenewed{};

@@ -30,7 +30,7 @@ auto asyncWaitElected(AsyncElector& elector, const Executor& executor, Completio
 }
 
 /// As AwaitedTerm::whenRevoked, but completes with `void(bool)`, by the rules of asyncCall: true once the work must
-/// stop, false if the wait was cancelled. `term` need not outlive the wait.
+/// stop, false if the wait was cancelled. `term` does not have to outlive the wait.
 template <class Executor, class CompletionToken = boost::asio::default_completion_token_t<Executor>>
 auto asyncWaitRevoked(const AwaitedTerm& term, const Executor& executor, CompletionToken&& token = CompletionToken{}) {
   return asyncCall<bool>(

@@ -17,7 +17,7 @@ namespace tenure {
 /// Whether an elector leads, by the clock at one moment.
 struct TENURE_API LeaderStanding {
   bool leads{false};
-  FencingToken token{};                   ///< of the term if it leads, else none
+  FencingToken token{};                   ///< of the term if it leads, otherwise none
   std::chrono::nanoseconds remaining{0};  ///< as LeaderElector::remaining()
 };
 
@@ -54,7 +54,7 @@ class TENURE_API ElectorView {
   [[nodiscard]] std::int64_t electedAtMillis() const noexcept;
 
   /// For how long the renewal thread should have worked for this elector and has not; zero if nothing is due. A few
-  /// milliseconds are usual. It also counts time in which the whole process stood still.
+  /// milliseconds are usual. It also counts time in which the whole process did not run.
   [[nodiscard]] std::chrono::nanoseconds overdue() const noexcept;
 
  private:
@@ -74,7 +74,7 @@ class TENURE_API ShardsView {
   [[nodiscard]] const std::string& group() const noexcept;
 
   /// The shards that this process leads or competes for, in order. The group of each is that of its lease, such as
-  /// `billing/7`. Counts of a shard go on when it comes back. Empty if another thread changes the list at this moment.
+  /// `billing/7`. A shard that comes back keeps its counts. Empty if another thread changes the list at this moment.
   [[nodiscard]] std::optional<std::vector<ElectorView>> tryElectors() const;
 
   /// Whether the elector has started, has not been stopped, and knows from its store who holds which shard.

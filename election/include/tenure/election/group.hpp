@@ -18,10 +18,10 @@ namespace tenure {
 
 class LeaseStore;
 
-/// What happens when leadership is lost and the work does not end in time (before validity ends).
+/// The reaction when leadership is lost and the work does not end in time (before validity ends).
 enum class OnLost {
-  callback,   ///< the stop token fires and onRevoked is called; nothing more
-  terminate,  ///< also, the process ends itself with lostExitCode: for work that cannot be fenced
+  callback,   ///< only the stop token fires and onRevoked is called
+  terminate,  ///< in addition, the process ends itself with lostExitCode: for work that cannot be fenced
 };
 
 /// Exit code of a process that ends itself because of OnLost::terminate (EX_TEMPFAIL + 5).
@@ -43,14 +43,14 @@ struct TENURE_API CandidateOptions {
   unsigned priority{0};
   /// `observe` is for groups with one lease.
   CandidateMode mode{CandidateMode::compete};
-  /// Where this process can be reached, for those who follow the leader (LeaderInfo::address), such as
+  /// The address of this process, for programs that follow the leader (LeaderInfo::address), such as
   /// `10.0.0.5:8080`. 1 to 256 printable characters of ASCII without spaces; nothing interprets them. A leader that has
   /// one writes it into its record with one renewal right after it was elected; in a sharded group, into that of each
   /// shard. Empty: it states none.
   std::string address{};
   /// If set, this candidate asks a leader that states a worse (higher) priority to step down, once it has watched that
   /// leader's term for this long, without a break and ready to lead itself. It asks as `tenure resign` does, once in a
-  /// term, and never takes the lease by force. So the leader has led for at least this long, and ends its work in
+  /// term, and never takes the lease by force. The leader has then led for at least this long, and ends its work in
   /// order. 1 s .. 24 h. For candidates that compete, of groups with one lease. Unset: it waits until the lease is
   /// free.
   std::optional<std::chrono::milliseconds> reclaimAfter{};

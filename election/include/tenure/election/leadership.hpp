@@ -24,12 +24,12 @@ class TENURE_API Leadership {
   /// The number of this term; stamp every downstream write with it. It is constant.
   [[nodiscard]] FencingToken fencingToken() const noexcept;
 
-  /// Fires when the work must stop: leadership was lost or given up, or the deadline has come. It fires also while a
-  /// callback blocks. Stop callbacks registered on it run on a thread of the library that does nothing else. They may
+  /// Fires when the work must stop: leadership was lost or given up, or the deadline has come. It fires even while a
+  /// callback blocks. Stop callbacks registered on it run on a thread of the library that only runs those. They may
   /// call anything of the elector, must not throw (std::stop_callback) and should be short.
   [[nodiscard]] std::stop_token stopToken() const noexcept;
 
-  /// Whether this term still leads, judged by the clock at this call. It is false from the moment the work was told to
+  /// Whether this term still leads, judged by the clock at this call. It is false from the moment the work was asked to
   /// stop, and turns false on time even if every thread of the library is blocked. No lock, no allocation, about 70 ns.
   [[nodiscard]] bool leads() const noexcept;
 

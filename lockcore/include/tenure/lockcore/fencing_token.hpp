@@ -31,9 +31,9 @@ class TENURE_API FencingToken {
 /// 285,000 years to get there.
 inline constexpr FencingToken maxFencingToken{(std::uint64_t{1} << 53U) - 1};
 
-/// How far a resource's report may lift the counter above the highest token that was known. Anybody who may write to
-/// the resource can make up a report. With this bound, no number of reports that is practicable brings the counter near
-/// its end.
+/// How far a resource's report may lift the counter above the highest token that was known. Any client that may write
+/// to the resource can forge a report. With this bound, no number of reports that is practicable brings the counter
+/// near its end.
 inline constexpr std::uint64_t maxReportedStep = std::uint64_t{1} << 32U;
 
 [[nodiscard]] TENURE_API std::string toString(FencingToken token);

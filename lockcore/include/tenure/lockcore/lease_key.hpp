@@ -23,9 +23,9 @@ struct TENURE_API LeaseKey {
   friend auto operator<=>(const LeaseKey&, const LeaseKey&) = default;
 };
 
-/// What is wrong with a key, one sentence each; empty if it may be used. A name is 1..2048 bytes of UTF-8 without
-/// NUL, not blank, and does not end in "#fence" (the companion record's name). Two names that look alike would be two
-/// leases. So neither name nor sort key may hold a control, an invisible or a directional character, a space other than
+/// The faults of a key, one sentence each; empty if it may be used. A name is 1..2048 bytes of UTF-8 without
+/// NUL, not blank, and does not end in "#fence" (the counter record's name). Names that look alike would be two
+/// leases, so neither name nor sort key may hold a control, an invisible or a directional character, a space other than
 /// U+0020, a typographic quote or hyphen, begin or end with a space, or be in another form than Unicode's NFC.
 [[nodiscard]] TENURE_API std::vector<std::string> faultsOf(const LeaseKey& key);
 

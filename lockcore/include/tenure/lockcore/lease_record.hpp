@@ -1,4 +1,4 @@
-// What a store keeps for one lease.
+// The record that a store keeps for one lease.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace tenure {
 ///
 /// A replicated database may lose its last commits when a standby is promoted. Such a store also says by which history
 /// it knows the version: the text changes with every promotion. The version itself, and so equality, is the text alone,
-/// because a holder recognises what it wrote in any history. A challenger begins its wait again when the history
+/// because a holder recognises what it wrote in any history. A challenger starts its wait again when the history
 /// changes, since the holder may have written newer versions that were lost.
 class TENURE_API RecordVersion {
  public:
@@ -39,7 +39,7 @@ class TENURE_API RecordVersion {
   std::string history_{};
 };
 
-/// Where the holder's liveness file lies. The holder keeps this file locked, so the kernel itself tells when the holder
+/// The place of the holder's liveness file. The holder keeps this file locked, so the kernel shows when the holder
 /// is gone (death notice). Meaningful only on the machine and boot that it names.
 struct TENURE_API LivenessFile {
   std::string id;      ///< 32 hex digits, also the first line of the file
@@ -63,13 +63,13 @@ struct TENURE_API LeaseRecord {
   bool released{false};                        ///< true: the holder gave it up; it may be taken at once
   bool vanished{false};                        ///< there is no record, see vanishedRecord()
   /// The store's history has changed since the holder acquired the lease (a late renewal proves nothing). A later term
-  /// may be lost, and its holder may not know that yet. So the record is free only after it was seen for a whole lease,
-  /// even if it is released, if the reader itself wrote it, or if its holder is dead.
+  /// may be lost, and its holder may not know that yet. The record is therefore free only after it was seen for a whole
+  /// lease, even if it is released, if the reader itself wrote it, or if its holder is dead.
   bool inherited{false};
   /// Of a record without a token, which another client wrote: that client marks what it releases, and does not delete
-  /// it. So if the record vanishes, somebody has deleted it, and its holder may live.
+  /// it. If the record vanishes, it was deleted by hand, and its holder may live.
   bool keptAtRelease{false};
-  std::optional<LivenessFile> livenessFile{};       ///< where the holder's liveness file lies, if it keeps one
+  std::optional<LivenessFile> livenessFile{};       ///< the place of the holder's liveness file, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
   std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers
 
@@ -80,8 +80,8 @@ struct TENURE_API LeaseRecord {
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
 
-/// What a store answers where it has no record, but its fencing counter says that the last term has not ended cleanly:
-/// somebody deleted the record of a holder that may still live. A candidate then waits for `lease`, counted from when
+/// The answer of a store that has no record, but whose fencing counter says that the last term has not ended cleanly:
+/// the record of a holder that may still live was deleted. A candidate then waits for `lease`, counted from when
 /// it first saw this answer, just as it would for the record itself. Its acquisition expects vanishedVersion(token,
 /// lease).
 [[nodiscard]] TENURE_API LeaseRecord vanishedRecord(FencingToken token, std::chrono::milliseconds lease);

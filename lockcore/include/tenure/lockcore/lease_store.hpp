@@ -1,4 +1,4 @@
-// What the protocol asks of a store: conditional writes of a record for each lease, and a fencing counter next to it.
+// The protocol's interface to a store: conditional writes of a record for each lease, and a fencing counter next to it.
 // A program takes one from a factory and passes it on. To write a store, write a register (register.hpp):
 // makeLeaseStore() makes a LeaseStore of it. Derive from LeaseStore only to stand in front of a store that is there: a
 // test that delays, loses or counts its calls.
@@ -42,16 +42,16 @@ class TENURE_API DeathNotice {
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
   /// Watches the liveness file of `record`. Calls `proven` with the record's RVN, at most once, when the holder is
-  /// proven gone (also if that is so already). The watch ends with the returned handle. Null if the record's liveness
-  /// file can prove nothing here. Returns at once. `proven` is called on any thread, never inside this call, and is not
-  /// running any more when the handle's destruction returns.
+  /// proven gone (even if that is so already). The watch ends with the returned handle. Null if the record's liveness
+  /// file can prove nothing here. Returns at once. `proven` is called on any thread, never inside this call, and no
+  /// longer runs when the handle's destruction returns.
   [[nodiscard]] virtual std::shared_ptr<void> follow(const LeaseRecord& record,
                                                      std::function<void(RecordVersion)> proven) = 0;
 };
 
-/// What is stored of a lease's tokens. The texts are given as they are stored, even where they are malformed: a token
-/// may be too great to be one, and then the lease cannot be read in the ordinary way. If two answers are equal, nobody
-/// has written the record or the counter between them.
+/// The stored tokens of a lease. The texts are given as they are stored, even if they are malformed: a token
+/// may be too great to be valid, and then the lease cannot be read in the ordinary way. If two answers are equal,
+/// neither the record nor the counter was written between them.
 struct TENURE_API StoredTokens {
   std::string counter{};               ///< empty: there is no counter
   std::string copy{};                  ///< the token in the record; empty: there is no record
@@ -69,12 +69,12 @@ struct TENURE_API StoredTokens {
 };
 
 /// Says for people how the record's token and the counter disagree; empty if they agree. Every acquisition of tenure
-/// writes both in one step, so they differ only where somebody else wrote, or a takeover was announced. A record
+/// writes both in one step, so they differ only where another program wrote, or a takeover was announced. A record
 /// without a token, which another client wrote, agrees with any counter.
 [[nodiscard]] TENURE_API std::string disagreementIn(const StoredTokens& tokens);
 
 /// How long a call may take, counted from the call. A store that cannot answer in this time answers a read with an
-/// error. It answers a write with `Rejected` if it can prove that nothing was applied, else with `Unknown`.
+/// error. It answers a write with `Rejected` if it can prove that nothing was applied, otherwise with `Unknown`.
 struct TENURE_API CallOptions {
   std::chrono::nanoseconds timeout{0};
 };
@@ -155,18 +155,18 @@ using TokensHandler = std::function<void(StoreResult<StoredTokens>)>;
 /// - Every handler is called exactly once, from any thread, never inside the call that it was given to. If the store is
 ///   destroyed first, the handler is called with a transient error. Handlers do not throw and return quickly.
 /// - Reads are linearizable: a read that starts after a write was answered sees that write or a later one.
-/// - Beside the record lies the fencing counter, which outlives the record. It states the lease of the last term until
+/// - Next to the record is the fencing counter, which outlives the record. It states the lease of the last term until
 ///   that term ends cleanly. An acquisition writes token and lease there; a renewal that lengthens the lease raises the
 ///   stated lease; a release that removes the record clears it, and so does remove() of a released record. Each of
 ///   these happens in the same step as the change of the record. A record that exists says itself whether its term is
-///   open. Where there is no record and the counter states a lease, reads and conflicts answer with vanishedRecord();
+///   open. If there is no record and the counter states a lease, reads and conflicts answer with vanishedRecord();
 ///   listings leave it out.
 /// - A store that may lose its last writes (a standby that is promoted) says so by `RecordVersion::history()` and
-///   `LeaseRecord::inherited`. Where there is no record and the last write belongs to an earlier history, it answers
+///   `LeaseRecord::inherited`. If there is no record and the last write belongs to an earlier history, it answers
 ///   with vanishedRecord() of the last lease. A new history begins with tokens that no earlier one can have reached.
 /// - A record that the store does not understand is a `corrupt` error, which names the record and its likely writer;
 ///   the record is never overwritten. A write that meets it is `Rejected`. In a store behind a network it is `Unknown`
-///   if a copy of the request may have arrived before: only a record that is understood tells whether that copy was
+///   if a copy of the request may have arrived before: only a record that is understood shows whether that copy was
 ///   applied.
 /// - A store does not retry: one call is one attempt, because only the caller knows how much of the lease is left.
 class TENURE_API LeaseStore {
@@ -193,7 +193,7 @@ class TENURE_API LeaseStore {
   virtual void list(std::string prefix, CallOptions options, ListHandler handler) = 0;
 
   /// One part of what list() would give, for callers that do not want all of it in memory. It is the first part if
-  /// `from` is empty, else the part that begins at the `next` of the part before. Entries come in the store's own
+  /// `from` is empty, otherwise the part that begins at the `next` of the part before. Entries come in the store's own
   /// order, and a part may be empty. A lease that exists during the whole listing comes exactly once. Optional: by
   /// default everything comes as one part.
   virtual void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler);
@@ -203,8 +203,8 @@ class TENURE_API LeaseStore {
   virtual void listName(std::string name, CallOptions options, ListHandler handler);
 
   /// Whether the leases of a group that has several, such as a sharded election, are leases of one name here: the
-  /// group's, with sort keys that tell them apart. true: list() has to look at much more than what it finds, listName()
-  /// has not, and each lease may have a sort key. false: they are named `group/...`, and list() finds them.
+  /// group's, with sort keys that distinguish them. true: list() has to read much more than what it returns, listName()
+  /// does not, and each lease may have a sort key. false: they are named `group/...`, and list() finds them.
   /// Constant. A store in front of another one must answer as that one does.
   [[nodiscard]] virtual bool keepsGroupsTogether() const noexcept { return false; }
 
@@ -214,27 +214,27 @@ class TENURE_API LeaseStore {
 
   /// Deletes the record if it has exactly this RVN, whoever holds it. This is for clearing away abandoned records,
   /// never for giving a lease up. The fencing counter stays. If it was behind, it is raised to the record's token in
-  /// the same step, so tokens go on rising. `Applied` has the record's token; `Conflict` if the record has another RVN
+  /// the same step, so tokens keep rising. `Applied` has the record's token; `Conflict` if the record has another RVN
   /// or there is none; a record that is not understood is refused. Optional: by default a store answers `Rejected`.
   virtual void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler);
 
-  /// What is stored of the lease's tokens, even if it is malformed. For operators only (`tenure status`, `tenure fence
+  /// The stored tokens of the lease, even if they are malformed. For operators only (`tenure status`, `tenure fence
   /// recover`). Record and counter may come from two moments, each linearizable as read(). Two answers that are equal
   /// come from one moment. Optional: by default a store answers `misconfigured`.
   virtual void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler);
 
   /// Sets the counter to `token`, up or down, as if of a term that has ended cleanly. If there is a record, its copy of
   /// the token is set too, and the record is marked as released under a new RVN; it keeps its data. All of this is one
-  /// step, and happens only if everything is as `expected`, else `Conflict`. This may break invariant I7, so it is for
-  /// an operator who has made sure that no candidate lives: the next term gets the token after this one, or a higher
-  /// one where the store has a floor of its own. `Rejected` if `token` is not a valid token, and if the store knows of
-  /// a process that uses it. Optional: by default a store answers `Rejected`.
+  /// step, and happens only if all of it is as `expected`, otherwise `Conflict`. This may break invariant I7, so it is
+  /// for an operator who has made sure that no candidate lives: the next term gets the token after this one, or a
+  /// higher one where the store has a higher minimum. `Rejected` if `token` is not a valid token, and if the store
+  /// knows of a process that uses it. Optional: by default a store answers `Rejected`.
   virtual void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
                          WriteHandler handler);
 
   /// Calls `hint` soon after another process (or this one) changed the lease, for as long as the returned handle lives.
   /// Optional: hints may be missed, doubled or late; their only effect is an early read. `hint` is called from any
-  /// thread, must return at once, and is not running any more when the handle's destruction returns.
+  /// thread, must return at once, and no longer runs when the handle's destruction returns.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do watch keep it
   [[nodiscard]] virtual std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) {
     return nullptr;

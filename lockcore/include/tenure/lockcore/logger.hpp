@@ -1,4 +1,4 @@
-// Where the library's log lines go.
+// The destination of the library's log lines.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class LogLevel { trace, debug, info, warn, error, off };
 /// How lines are written to stderr: sentences for people, or keys and values for programs (docs/reference/logs.md).
 enum class LogFormat { text, logfmt, json };
 
-/// What a line tells, for programs. docs/reference/logs.md says which keys each has. `message` is every other line.
+/// The event of a line, for programs. docs/reference/logs.md says which keys each has. `message` is every other line.
 enum class LogEvent {
   message,
   candidateStarted,
@@ -54,10 +54,10 @@ struct TENURE_API LogField {
   std::variant<std::string, std::int64_t, FencingToken> value;
 };
 
-/// One line, as a sink for programs gets it. What it refers to lives as long as the call.
+/// One line, as a sink for programs gets it. Its references are valid during the call only.
 struct TENURE_API LogRecord {
   LogLevel level;
-  std::string_view line;  ///< the sentence for people, which tells the same
+  std::string_view line;  ///< the sentence for people, with the same contents
   LogEvent event{LogEvent::message};
   std::span<const LogField> fields{};
 };
@@ -87,8 +87,8 @@ class TENURE_API Logger {
   }
 
   /// Lines on stderr: `2026-11-21T05:19:53.123Z info  tenure: ...`, written by a thread of the library. While stderr
-  /// takes no more (a full pipe, a stopped terminal, a full disk), 256 KiB are kept and further lines are dropped. Once
-  /// it takes some again, a line says how many. exit() waits a second at most for lines that are not written yet.
+  /// is blocked (a full pipe, a stopped terminal, a full disk), 256 KiB are kept and further lines are dropped. Once
+  /// it works again, a line says how many. exit() waits a second at most for lines that are not written yet.
   [[nodiscard]] static Logger toStderr(LogLevel level = LogLevel::info, LogFormat format = LogFormat::text);
 
  private:

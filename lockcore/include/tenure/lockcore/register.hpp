@@ -178,7 +178,7 @@ class TENURE_API Register {
   [[nodiscard]] virtual std::size_t mostPayload() const noexcept { return std::numeric_limits<std::size_t>::max(); }
 
   /// Calls `hint` soon after the lease was changed, for as long as the returned handle lives. Hints may be missed,
-  /// doubled or late. `hint` returns at once, and is not running any longer when the handle's destruction returns.
+  /// doubled or late. `hint` returns at once, and no longer runs when the handle's destruction returns.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): registers that do watch keep it
   [[nodiscard]] virtual std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) {
     return nullptr;

@@ -39,7 +39,7 @@ struct TENURE_API FenceKey {
 /// text is not of this form.
 [[nodiscard]] TENURE_API std::optional<FenceKey> parseFenceKey(std::string_view text);
 
-/// What a client signs with.
+/// The key and the audience that a client signs with.
 struct TENURE_API FenceSigner {
   FenceKey key;
   /// The name of the intended service: one of the names that its fence was given (HttpFenceOptions::audience). A
@@ -47,7 +47,7 @@ struct TENURE_API FenceSigner {
   std::string audience;
 };
 
-/// What is wrong with the keys, one sentence for each fault; empty if they may be used together.
+/// The faults of the keys, one sentence each; empty if they may be used together.
 [[nodiscard]] TENURE_API std::vector<std::string> faultsOf(const std::vector<FenceKey>& keys);
 
 /// `sha-256=:...:`, the value of Content-Digest for a body.
@@ -60,7 +60,7 @@ using HeaderLines = std::vector<std::pair<std::string, std::string>>;
                                                   std::string_view target, std::string_view body,
                                                   const FenceSigner* signer = nullptr);
 
-/// What happens to requests without a Fencing-Token header.
+/// The treatment of requests without a Fencing-Token header.
 enum class WithoutToken {
   refuseWrites,  ///< GET, HEAD and OPTIONS without a body pass, all others are refused
   refuse,        ///< none passes
@@ -95,8 +95,8 @@ struct TENURE_API FencedRequest {
   std::size_t tokenHeaders{0};     ///< the number of Fencing-Token lines
   std::string_view tokenHeader{};  ///< the first of them
   std::string_view contentDigest{};
-  /// Null: somebody else checks the body. With keys, a body that does not match `contentDigest` must have no effect; no
-  /// body counts as a body of no bytes.
+  /// Null: the caller checks the body itself. With keys, a body that does not match `contentDigest` must have no
+  /// effect; no body counts as a body of no bytes.
   const std::string* body{nullptr};
   /// The request's head announces a body (Content-Length above 0, or Transfer-Encoding), so the request is a write.
   bool hasBody{false};
@@ -114,8 +114,8 @@ struct TENURE_API HttpRefusal {
   std::string body{};
 };
 
-/// Lets one request act. While a pass lives, no request of a later term passes. So drop it when the service has done
-/// (or has certainly given up) what the request asks for, and not before.
+/// A permit for one request. While a pass exists, no request of a later term passes. Drop it once the service has
+/// done (or has certainly given up) what the request asks for, and not before.
 class TENURE_API FencePass {
  public:
   class State;
@@ -136,11 +136,11 @@ class TENURE_API FencePass {
 
 using HttpVerdict = std::variant<FencePass, HttpRefusal>;
 
-/// The guarantee: once a request of a term has passed, no request of an earlier term is under way, and none passes any
-/// more, also after a restart of the process or the machine. "Under way" means: from the creation of its pass to the
+/// The guarantee: once a request of a term has passed, no request of an earlier term is under way, and none passes
+/// later, even after a restart of the process or the machine. "Under way" means: from the creation of its pass to the
 /// pass's end, or, if the process was killed in between, to the end of `afterCrash` after the next start. A term's
 /// token is on the disk before the term's first request passes, and so is a mark that no request of another term is
-/// under way any more; later requests of the term cost no write.
+/// under way; later requests of the term cost no write.
 ///
 /// Thread-safe. Passes may outlive the fence.
 class TENURE_API HttpFence {
@@ -156,15 +156,15 @@ class TENURE_API HttpFence {
   /// the end of a pass or inside this call. It must not block, and must not destroy the fence.
   [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
 
-  /// What admit() would refuse whatever the body is: a token that is missing, malformed, of another lease, not signed
-  /// with a known key, or of a term that is over. For servers that read bodies before they ask admit(), so that a
-  /// client without a key cannot make them store a body.
+  /// The part of admit() that needs no body: it refuses a token that is missing, malformed, of another lease, not
+  /// signed with a known key, or of a term that is over. For servers that read bodies before they ask admit(), so that
+  /// a client without a key cannot make them store a body.
   [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
 
   /// The highest token seen; empty if there is none yet, or if the lease is not one of this fence's.
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
 
-  /// Refuses waiting requests with 503 and writes what still has to be written. The next fence with this memory need
+  /// Refuses waiting requests with 503 and writes what still has to be written. The next fence with this memory does
   /// not wait if every pass has ended and the wait after a crash (`afterCrash`) is over.
   void close();
 
@@ -186,7 +186,7 @@ struct TENURE_API HttpCall {
   std::string body{};
 };
 
-/// What the client received. Of the headers it has only the two by which a refusal is recognised.
+/// The reply that the client received. Of its headers there are only the two by which a refusal is recognised.
 struct TENURE_API HttpReply {
   int status{0};
   std::string contentType{};
@@ -194,18 +194,18 @@ struct TENURE_API HttpReply {
   std::string body{};
 };
 
-/// Stamps requests, and tells a fence's refusal from the service's own answers. Satisfies FencedWriter, except that
+/// Stamps requests, and distinguishes a fence's refusal from the service's answers. Satisfies FencedWriter, except that
 /// only the service decides what a request does and whether it does all of it.
 class TENURE_API HttpFenceClient {
  public:
-  /// Sends the call with these headers in addition to its own. If there is no answer: transient trouble, with
+  /// Sends the call with these headers in addition to its own. If there is no answer: a transient error, with
   /// `mayBeWritten` unless nothing was sent.
   using Send = std::function<FenceResult<HttpReply>(const HttpCall&, const HeaderLines&)>;
 
   explicit HttpFenceClient(Send send, std::optional<FenceSigner> signer = {})
       : send_{std::move(send)}, signer_{std::move(signer)} {}
 
-  /// The service's answer whatever its status; StaleToken or ForeignTerm if a fence has refused; or trouble.
+  /// The service's answer whatever its status; StaleToken or ForeignTerm if a fence has refused; or a write error.
   [[nodiscard]] FenceResult<HttpReply> write(const TermStamp& stamp, const HttpCall& call) const;
   /// The same under a term: see underTerm.
   [[nodiscard]] FenceResult<HttpReply> write(const FencedTerm& term, const HttpCall& call) const {

@@ -29,37 +29,37 @@ struct TENURE_API PodLabelOptions {
   std::chrono::milliseconds timeout{5'000};  ///< of one request; 10 ms .. 1 h
 };
 
-/// Every fault of the options, each with its field; those of the cluster with "cluster." before it. Nobody is asked.
+/// Every fault of the options, each with its field; those of the cluster with "cluster." before it. Sends no request.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const PodLabelOptions& options);
 
 /// While this process leads, its pod has the label `tenure.dev/role=leader`, and no other pod of the selector has it.
-/// It is routing and no fence: a former leader may have the label for a moment, and connections that are open stay.
+/// It is routing, not a fence: a former leader may have the label for a moment, and connections that are open stay.
 ///
-/// At the election, and then every `lookEvery`, it looks which pods have the label, takes it from the others, and gives
-/// it to its own. So what a former leader writes late, or somebody else by hand, is put right at the next look. At the
-/// end of the term it takes the label from its own pod. What a crash leaves is taken away by the successor.
+/// At the election, and then every `lookEvery`, it finds the pods with the label, removes it from the others, and gives
+/// it to its own. The next check corrects late writes of a former leader and changes by hand. At the
+/// end of the term it removes the label from its own pod. After a crash the successor removes the label.
 ///
-/// Beside the label is the annotation `tenure.dev/token` with the fencing token of the term that wrote last. A pod with
-/// a higher one belongs to a later term: then nothing is written, and the log says so. Each write names the
+/// With the label there is the annotation `tenure.dev/token` with the fencing token of the term that wrote last. A pod
+/// with a higher one belongs to a later term: then nothing is written, and the log says so. Each write names the
 /// resourceVersion that was seen, so what has changed since is not overwritten.
 ///
-/// Trouble never ends the term. Each kind is logged once, and that all is well again. With a right that is missing the
-/// line says which.
+/// Errors never end the term. Each kind is logged once, and so is the recovery. If a permission is missing, the
+/// line names it.
 ///
-/// Threads: one of its own, which does all the work; neither elections nor renewals wait for it. All functions may be
+/// Threads: a thread of this object does all the work; neither elections nor renewals wait for it. All functions may be
 /// called from any thread. In a forked child it does nothing.
 class TENURE_API PodLabel {
  public:
   /// Throws std::invalid_argument for options with faults, std::runtime_error as makeKubernetesStore() does, and
-  /// std::system_error if there is no thread to be had. Nobody is asked before the first call.
+  /// std::system_error if no thread can be started. Sends no request before the first call.
   explicit PodLabel(const PodLabelOptions& options, Logger logger = {});
-  /// Takes the label from the own pod if it has it, and waits for that for at most a second. So destroy the elector
-  /// first: then the lease is released before.
+  /// Removes the label from its own pod if it has it, and waits at most a second for that. Destroy the elector
+  /// first; the lease is then released before this.
   ~PodLabel();
   PodLabel(const PodLabel&) = delete;
   PodLabel& operator=(const PodLabel&) = delete;
 
-  /// For onElected: until `stop` is requested or the term is not valid any more. Returns at once. A term that is over
+  /// For onElected: until `stop` is requested or the term is no longer valid. Returns at once. A term that is over
   /// is replaced by the next one.
   void elected(const FencedTerm& term, std::stop_token stop);
   /// Of a Leadership.

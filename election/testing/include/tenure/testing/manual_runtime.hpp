@@ -44,7 +44,7 @@ class TENURE_API ManualScheduler final : public Scheduler {
   std::size_t runReady();
 
   /// Runs what is ready, then moves all clocks by `by`. It stops at the due time of each timer, to run it and the tasks
-  /// that it posts. So a task sees exactly the instant for which it was scheduled. Returns how many tasks ran.
+  /// that it posts. A task sees exactly the instant for which it was scheduled. Returns how many tasks ran.
   std::size_t advance(std::chrono::nanoseconds by);
 
   /// Advances to the next timer and runs it; false (and time unmoved) if there is none.
@@ -122,7 +122,7 @@ class TENURE_API ManualRuntime {
   void pause(std::chrono::nanoseconds by) { clock->moveClocks({by, by, by}); }
 
   /// For calls that wait for the scheduler or for callbacks, such as stop() and destructors: runs `blocking` on another
-  /// thread, and all else on this one until it returns. In each round time moves by `perRound`.
+  /// thread, and all other tasks on this one until it returns. In each round time moves by `perRound`.
   template <class Result>
   Result drive(std::function<Result()> blocking, std::chrono::nanoseconds perRound = {}) {
     std::future<Result> result = std::async(std::launch::async, std::move(blocking));

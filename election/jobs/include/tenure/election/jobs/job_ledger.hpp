@@ -1,4 +1,4 @@
-// What is known of a job's runs, and the ledger of one job for the work of a term that runs it itself.
+// The known runs of a job, and the ledger of one job for the work of a term that runs it itself.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ enum class RunOutcome {
   succeeded,
   failed,   ///< the job said so, by its exit code or an exception
   stopped,  ///< it was asked to stop before it was done, because its copy gave up leadership
-  lost,     ///< its copy crashed or lost leadership; nobody noted how the run ended
+  lost,     ///< its copy crashed or lost leadership; the end of the run is not recorded
 };
 [[nodiscard]] TENURE_API std::string_view toString(RunOutcome outcome) noexcept;
 
@@ -61,7 +61,7 @@ struct TENURE_API PastRun {
   friend bool operator==(const PastRun&, const PastRun&) = default;
 };
 
-/// What a ledger holds: for listings, and for its text.
+/// The contents of a ledger: for listings, and for its text.
 struct TENURE_API JobHistory {
   std::vector<PeriodSpan> begun;  ///< do not overlap; the one in which a period was begun last comes last
   std::optional<OpenRun> open;
@@ -73,15 +73,15 @@ struct TENURE_API JobHistory {
 /// One run of a job, as its work sees it.
 struct TENURE_API JobRun {
   std::string job;
-  std::chrono::sys_seconds period;  ///< named by the instant at which it begins
+  std::chrono::sys_seconds period;  ///< identified by its start time
   unsigned attempt{1};
   /// The term that began it. Stamp every downstream write with its fencing token: a copy that is frozen and wakes up
   /// may still work, and only the fence refuses it.
   Leadership term;
-  std::stop_token stop;  ///< fires with the term's; with Overlap::replace also when a newer period is due
+  std::stop_token stop;  ///< fires with the term's, and with Overlap::replace when a newer period is due
 };
 
-/// The wall clock of this copy. It names periods and decides nothing else. It must return at once and must not throw.
+/// The wall clock of this copy. It only names periods. It must return at once and must not throw.
 using WallClock = std::function<std::chrono::sys_seconds()>;
 
 /// The ledger of one job, for work in onElected that runs the job itself. SingletonScheduler does all of this for you.
@@ -103,28 +103,28 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 /// Take no result of next() or end() by value() without asking first: a refusal would become an exception, which ends
 /// the term for something that leaves it as it is.
 ///
-/// The periods that were begun are in the lease's record, and outlive the term. What the policies promise depends on
-/// that: whoever deletes the record, or takes the lease with a library that erases its data (AWS's Java client), makes
-/// every period one that was not begun, except those that the next leader's own last term has begun or found begun.
+/// The periods that were started are in the lease's record, and outlive the term. The promises of the policies depend
+/// on that: a user who deletes the record, or takes the lease with a library that erases its data (AWS's Java client),
+/// makes every period unstarted, except those that the next leader's own last term started or found started.
 ///
-/// The record has the ledgers of mostJobs jobs at most, whoever ran them: also of those that nobody runs any more.
+/// The record has the ledgers of mostJobs jobs at most, including those of jobs that no longer run.
 ///
 /// Its calls block, so none may be made on the scheduler. One thread at a time may use it. It is for a LeaderElector;
 /// in a sharded group, whose records have other data, no run begins.
 class TENURE_API JobLedger {
  public:
-  /// ErrorClass::corrupt: the record's data are not understood, or somebody else's; then the job must not run. Throws
+  /// ErrorClass::corrupt: the record's data are not understood, or not the library's; then the job must not run. Throws
   /// std::invalid_argument for a name or a policy with a fault. `clock`: empty: the system's.
   [[nodiscard]] static StoreResult<JobLedger> open(const Leadership& term, std::string name, Schedule schedule,
                                                    JobPolicy policy = {}, WallClock clock = {});
 
-  /// Waits until a run is due, and until the record has that it was begun. Empty: the term is over, or the last run has
-  /// no end. An error: the store refuses the ledger, such as one that is too long; the term goes on.
+  /// Waits until a run is due, and until the record says that it was started. Empty: the term is over, or the last run
+  /// has no end. An error: the store refuses the ledger, such as one that is too long; the term continues.
   [[nodiscard]] StoreResult<std::optional<JobRun>> next();
   /// The same without waiting for a run that is not due: empty then too.
   [[nodiscard]] StoreResult<std::optional<JobRun>> tryNext();
 
-  /// Notes how the last run ended (not `lost`), and waits until the record has it. An error: it does not have it; if
+  /// Records how the last run ended (not `lost`), and waits until the record has it. An error: it does not have it; if
   /// the term is over, the run counts as lost.
   [[nodiscard]] StoreResult<void> end(RunOutcome outcome, std::optional<int> exitCode = {});
 

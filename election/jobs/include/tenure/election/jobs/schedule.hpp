@@ -1,5 +1,5 @@
-// When the periods of a job begin, and what becomes of periods that were missed or overlap. Wall clocks name periods,
-// and decide nothing else: the lease, which reads no wall clock, decides who runs a job.
+// When the periods of a job begin, and how missed or overlapping periods are treated. Wall clocks only name periods:
+// the lease, which reads no wall clock, decides who runs a job.
 #pragma once
 
 #include <chrono>
@@ -17,29 +17,29 @@ namespace tenure {
 
 class CronTimes;
 
-/// Divides time into periods. Each lasts from its occurrence to the next one, and is named by the instant at which it
-/// begins. Only `every` and `cron` make one. Cheap to copy; may be used by several threads at a time. Reads no clock,
+/// Divides time into periods. Each lasts from its occurrence to the next one, and is identified by its start
+/// time. Only `every` and `cron` make one. Cheap to copy; may be used by several threads at a time. Reads no clock,
 /// but looks at the file of its time zone in each call.
 class TENURE_API Schedule {
  public:
-  /// Periods of this length, which begin at its multiples since 1970-01-01T00:00Z. So hours begin at the full hour in
+  /// Periods of this length, which begin at its multiples since 1970-01-01T00:00Z. Hours begin at the full hour in
   /// UTC, 24 h at midnight in UTC, and 7 days on Thursdays. Whole seconds, 1 s .. 366 d. The fault's field is "every".
   [[nodiscard]] static boost::system::result<Schedule, OptionFaults> every(std::chrono::milliseconds length);
 
   /// Five fields as in crontab(5): minute (0-59), hour (0-23), day of month (1-31), month (1-12 or JAN-DEC), day of the
   /// week (0-7 or SUN-SAT; 0 and 7 are Sunday). A field is `*`, a number or name, a range `a-b`, either of `*` and a
   /// range with a step (`*/10`, `8-18/2`), or a list of these with commas. Upper and lower case are the same. If
-  /// neither day of month nor day of the week has a `*`, a day matches by either of the two; else it must match by
+  /// neither day of month nor day of the week has a `*`, a day matches by either of the two; otherwise it must match by
   /// both. Or one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually.
   ///
   /// `timeZone` is a name of the system's time-zone data, such as Europe/Berlin: a file below /usr/share/zoneinfo, or
   /// below the directory that the environment variable TZDIR names. UTC needs no such data. New data count from the
-  /// next call on. While the file is gone or damaged, the data that were read last do.
+  /// next call on. While the file is gone or damaged, the data that were read last are used.
   ///
-  /// Where the clocks are put forward or back, it is as in cronie. If neither the minute nor the hour has a `*` or a
+  /// When clocks are put forward or back, it acts as cronie. If neither the minute nor the hour has a `*` or a
   /// step, the schedule is for a time of the day, and each of its times occurs once on each day. A local time that the
   /// change leaves out occurs at the instant of the change, and one that comes twice occurs at the first of the two.
-  /// Occurrences that so fall on one instant are one. Every other schedule goes by real time: an occurrence is each
+  /// Occurrences that fall on one instant count once. Every other schedule goes by real time: an occurrence is each
   /// instant whose local time matches, both of them where an hour comes twice and none where it is left out.
   ///
   /// The faults' fields are "schedule", with the place in the expression, and "timeZone". An expression that never
@@ -66,24 +66,24 @@ class TENURE_API Schedule {
   std::string text_;
 };
 
-/// What a crash may cost. No scheduler can promise exactly one: between the job's work and the note of its end there is
+/// The effect of a crash. No scheduler can promise exactly one: between the job's work and the note of its end there is
 /// always a moment at which a crash leaves it unknown whether the job is done. Together with a fence that refuses the
 /// work of older terms, `atLeastOnce` with work that may be repeated is as good.
 enum class Guarantee {
-  /// A run that was begun is never begun again, whatever became of it: it failed, crashed, or lost leadership.
+  /// A run that was started is never started again, even if it failed, crashed, or lost leadership.
   atMostOnce,
-  /// A run without a good end is begun again: JobPolicy::mostAttempts, JobPolicy::backoff.
+  /// A run that did not succeed is started again: JobPolicy::mostAttempts, JobPolicy::backoff.
   atLeastOnce,
 };
 
-/// What happens with periods in which no run began, because nobody led or because an earlier run took long.
+/// The treatment of periods in which no run began, because there was no leader or an earlier run took long.
 enum class Missed {
   skip,  ///< they are left out, and a period may begin only within JobPolicy::lateBy of its occurrence
   once,  ///< the current period begins at any time in it, and makes up for all that were missed before it
   all,   ///< they are run in order, at most JobPolicy::mostMissed, and then the current one
 };
 
-/// What happens if a run still goes on when the next period begins. No job runs twice at a time.
+/// The treatment of a run that is still running when the next period begins. No job runs twice at a time.
 enum class Overlap {
   wait,  ///< the next period waits for its end, and then begins if JobPolicy::missed says so
   /// The stop token of the run fires if the next period could begin now; that begins once the run has ended. Not
@@ -114,7 +114,7 @@ inline constexpr std::size_t mostJobs = 64;
 
 inline constexpr std::chrono::milliseconds longestBackoff = std::chrono::minutes{5};
 
-/// Every fault of the policy, also of what its guarantee does not use.
+/// Every fault of the policy, including those in options that its guarantee does not use.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const JobPolicy& policy);
 
 /// The pause before this attempt; the first one (1) has none.

@@ -41,17 +41,17 @@ struct TENURE_API SchedulerStatus {
   std::vector<JobStatus> jobs{};  ///< in the order in which they were given
 };
 
-/// Any number of copies may be started with the same group and the same jobs. The elected one runs the jobs: beside
-/// each other, each run in a period of its schedule that no copy has begun, as its policy says. That a run begins is
-/// written into the lease's record before it does, and how it ended after it (see JobLedger).
+/// Any number of copies may be started with the same group and the same jobs. The elected one runs the jobs side
+/// by side, each run in a period of its schedule that no copy has started, as its policy says. The lease's record gets
+/// the start of a run before the run begins, and its outcome afterwards (see JobLedger).
 ///
 /// When leadership ends, the stop tokens fire. The lease is released once all runs have ended and the record says so;
-/// if that takes longer than lease.drain_timeout, it expires. Runs that go on after that, or on a copy that is frozen,
-/// count as lost; the fence must refuse what they still do.
+/// if that takes longer than lease.drain_timeout, it expires. Runs that continue after that, or on a copy that is
+/// frozen, count as lost; the fence must refuse what they still do.
 ///
-/// Periods are found by looking at the wall clock at least every second (with lease.progressTimeout, at least each
-/// third of it), so one that is set is noticed, and a run begins within a second of its time. It needs no thread of its
-/// own: it looks on the Runtime's scheduler, and works on its executor.
+/// It reads the wall clock at least every second (with lease.progressTimeout, at least each
+/// third of it), so a change of the clock is noticed, and a run begins within a second of its time. It starts no
+/// thread: it reads the clock on the Runtime's scheduler, and works on its executor.
 ///
 /// Threads: every method may be called from any thread. In a forked child it does nothing, as LeaderElector.
 class TENURE_API SingletonScheduler {

@@ -1,5 +1,5 @@
-// A store in a DynamoDB table: for any number of machines, also together with AWS's own Java lock client on the same
-// table.
+// A store in a DynamoDB table: for any number of machines, which AWS's Java lock client on the same table may
+// share.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace aws {
 class JsonClient;
 }
 
-/// What ensureSchema creates if the table is missing. An existing table is never changed.
+/// The table that ensureSchema creates if it is missing. An existing table is never changed.
 struct TENURE_API DynamoDbTableOptions {
   bool create{true};  ///< false: a missing table is an error
   /// Set both or neither; neither: on demand.

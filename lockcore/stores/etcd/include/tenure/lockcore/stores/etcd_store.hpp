@@ -28,7 +28,7 @@ struct TENURE_API EtcdStoreOptions {
   friend bool operator==(const EtcdStoreOptions&, const EtcdStoreOptions&) = default;
 };
 
-/// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
+/// Every fault of the options, each with its field. Looks nothing up and sends no request.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const EtcdStoreOptions& options);
 
 /// Makes the store without connecting. All candidates of a process should share one store object. Throws

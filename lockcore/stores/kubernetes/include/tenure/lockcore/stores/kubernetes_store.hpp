@@ -14,15 +14,15 @@ namespace tenure {
 
 class LeaseStore;
 
-/// Where no `server` is given, the process runs in a pod: address, token, authority and namespace are those of its
-/// service account. Elsewhere all of them are given; a kubeconfig file is read by kubernetesOptionsFrom() of
+/// If no `server` is given, the process runs in a pod: address, token, authority and namespace are those of its
+/// service account. Outside of a pod all of them are given; a kubeconfig file is read by kubernetesOptionsFrom() of
 /// <tenure/config/load_group.hpp>, which knows YAML.
 ///
-/// A lease is kept in the Lease object of its name, if that is an RFC 1123 name and there is no sort key. Else the
+/// A lease is kept in the Lease object of its name, if that is an RFC 1123 name and there is no sort key. Otherwise the
 /// object's name has the characters that are allowed, and ends in a hyphen and eight hex digits of a hash; the real
 /// name is in an annotation. A Lease with spec.strategy (coordinated leader election) is refused.
 struct TENURE_API KubernetesStoreOptions {
-  /// `https://10.0.0.1:6443`, also with a path. Empty: that of the cluster in which the process runs.
+  /// `https://10.0.0.1:6443`; a path is allowed. Empty: that of the cluster in which the process runs.
   std::string server{};
   /// The namespace of the Leases. Candidates that compete must have the same. Empty: that of the pod.
   std::string inNamespace{};
@@ -46,10 +46,10 @@ struct TENURE_API KubernetesStoreOptions {
   std::string certificateText{};  ///< instead of the two paths: the certificate as PEM text
   std::string keyText{};          ///< and its key; a secret
 
-  /// Labels that the store sets on each Lease that it writes, beside app.kubernetes.io/managed-by=tenure.
+  /// Labels that the store sets on each Lease that it writes, with app.kubernetes.io/managed-by=tenure.
   std::map<std::string, std::string> labels{};
 
-  /// One watch for the whole store tells of hand-overs at once. Without it, or without the right to watch, candidates
+  /// One watch for the whole store reports hand-overs at once. Without it, or without permission to watch, candidates
   /// poll.
   bool watches{true};
 
@@ -59,7 +59,7 @@ struct TENURE_API KubernetesStoreOptions {
   friend bool operator==(const KubernetesStoreOptions&, const KubernetesStoreOptions&) = default;
 };
 
-/// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
+/// Every fault of the options, each with its field. Looks nothing up and sends no request.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const KubernetesStoreOptions& options);
 
 /// Makes the store without connecting. All candidates of a process should share one store object: it has one watch.

@@ -11,7 +11,7 @@ namespace tenure {
 
 class LeaseStore;
 
-/// It has no options. The type stands for the store where a configuration may be of any store.
+/// It has no options. The type represents this store in a configuration that may be of any store.
 struct TENURE_API MemoryStoreOptions {
   friend bool operator==(const MemoryStoreOptions&, const MemoryStoreOptions&) = default;
 };
