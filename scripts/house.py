@@ -62,7 +62,7 @@ def measure(texts):
         figures[f"word.{word}"] = sum(len(re.findall(rf"{word}(?![a-z])", t)) for t in product.values())
     for word in WORDS:
         figures[f"word.{word}"] = sum(uses(word, t) for t in product.values())
-    figures["prose.markers"] = prose.total(texts)
+    figures |= {f"prose.{part}": count for part, count in prose.totals(texts).items()}
     return figures
 
 

@@ -109,10 +109,10 @@ Keys readKeys(const std::string& file) {
                      ": belongs to another user, who may add keys to it; chown it to the proxy's user or to root");
   }
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return keysFault(file + ": others than its owner may add keys to it; chmod go-w it, and check the keys in it");
+    return keysFault(file + ": users other than its owner may add keys to it; chmod go-w it, and check the keys in it");
   }
   if ((status.st_mode & S_IROTH) != 0) {
-    return keysFault(file + ": everybody may read these keys; chmod o-r it, and make new keys");
+    return keysFault(file + ": all users may read these keys; chmod o-r it, and make new keys");
   }
   constexpr off_t largest = 1 << 20;
   if (status.st_size > largest) return keysFault(file + ": is larger than 1 MiB, so it is not a file of keys");
@@ -208,7 +208,7 @@ int execute(const FenceProxyArguments& /*arguments*/, const SignalState& /*signa
 void declareTimes(Options& options, FenceProxyArguments& to) {
   options
       .duration("--client-timeout TIME", to.clientTimeout, "for a header, and between pieces of a body (default 10s)")
-      .duration("--service-timeout TIME", to.serviceTimeout, "for the service to say something (default 30s)")
+      .duration("--service-timeout TIME", to.serviceTimeout, "for the service to send something (default 30s)")
       .duration(
           "--drain-timeout TIME", to.drainTimeout,
           "for requests under way when a later term waits, when the proxy stops, and after it was killed (default "

@@ -52,7 +52,7 @@ StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key) {
   const auto tokens = readTokensNow(store, key);
   if (tokens.has_error()) {
     if (!look.record && tokens.error().errorClass == ErrorClass::misconfigured) return tokens.error();
-    look.warning = "its fencing counter could not be looked at: " + tokens.error().message;
+    look.warning = "its fencing counter could not be read: " + tokens.error().message;
     return look;
   }
   look.warning = disagreementIn(*tokens);

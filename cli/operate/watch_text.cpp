@@ -48,7 +48,7 @@ Verdict verdictOn(const ElectorSummary& elector, milliseconds age) {
     return {elector.observes ? "OBSERVES" : "STANDS BY", Colour::none,
             elector.leader + " leads, token " + toString(elector.leaderToken)};
   }
-  return {fitting(elector.state, columns - wordColumns), Colour::none, "nobody is known to lead"};
+  return {fitting(elector.state, columns - wordColumns), Colour::none, "no leader is known"};
 }
 
 std::string barOf(const ElectorSummary& elector, milliseconds left, Colour colour, bool colours) {

@@ -39,7 +39,7 @@ std::string limitBehind(int error) {
     return "the limit of address space (ulimit -v) is " + std::to_string(memory.rlim_cur >> 20U) +
            " MiB, which leaves no room for another thread or process; raise it";
   }
-  if (error == EAGAIN) return "no more processes or threads are allowed here (ulimit -u, pids.max of the cgroup)";
+  if (error == EAGAIN) return "no further process or thread is allowed here (ulimit -u, pids.max of the cgroup)";
   return error == EMFILE ? "raise the limit of open files (ulimit -n, LimitNOFILE of the service)" : "";
 }
 

@@ -67,12 +67,12 @@ std::optional<StoreContact::Finding> StoreContact::judgeWait(const Instant& now,
   if (status.leaderSeenAgo.count() < 0) {
     return Finding{LogLevel::error, notYet + ": the store has not answered", {}, exitStore};
   }
-  return Finding{LogLevel::error, notYet + "; nobody leads " + options_.lease + " yet", {}, exitBusy};
+  return Finding{LogLevel::error, notYet + "; there is no leader of " + options_.lease + " yet", {}, exitBusy};
 }
 
 std::string StoreContact::standbyText() const {
   if (!isMade()) return "waiting for the store";
-  if (!leader_ || leader_->self) return "standing by, nobody leads";
+  if (!leader_ || leader_->self) return "standing by, no leader";
   if (pauseIn(leader_->holder)) return "standing by, the group is paused";
   return "standing by, " + shown(nameOf(leader_->holder), mostOfHolder) + " leads";
 }

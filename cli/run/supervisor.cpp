@@ -330,7 +330,7 @@ void Supervisor::leave(int code) {
 void Supervisor::pauseAndCompete(bool failed, nanoseconds ran, const std::string& why) {
   const nanoseconds delay = restartDelay_.afterEnd(failed, ran);
   logger_.log(failed ? LogLevel::warn : LogLevel::info,
-              "gives leadership up, because " + why + "; competes again in " + secondsText(delay));
+              "gives up leadership, because " + why + "; competes again in " + secondsText(delay));
   candidacy_->stop();  // released at once; `stopped` begins the pause
 }
 
@@ -338,8 +338,7 @@ void Supervisor::pauseAndCompete(bool failed, nanoseconds ran, const std::string
 void Supervisor::settle(const Instant& now) {
   if (!stopped_ || !work_.isOver()) return;
   if (*stopped_ == ReleaseResult::unknown || *stopped_ == ReleaseResult::notDrained) {
-    logger_.log(LogLevel::warn,
-                "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires by itself");
+    logger_.log(LogLevel::warn, "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires");
   }
   shutdown_.electorStopped(*stopped_);
   stopped_.reset();
@@ -385,7 +384,7 @@ void Supervisor::quit() {
   if (shutdown_.code() != exitOk || mayLead) quietLog_.open();
   if (!mayLead) exitAtOnce(shutdown_.code());
   complain("it is not known whether an attempt to acquire " + toString(group_.key()) +
-           " arrived, because the store has not answered; if it did, nobody is elected for " +
+           " arrived, because the store has not answered; if it did, no candidate is elected for " +
            durationText(group_.timing().duration()));
   exitAtOnce(exitUnknown);
 }

@@ -47,7 +47,7 @@ std::string faultOf(const Pause& pause) {
   const std::size_t room = mostOwnerBytes - pauseOwner({pause.by, {}}).size();
   if (pause.why.size() > room) {
     return "--why has " + std::to_string(pause.why.size()) + " bytes, and " + std::to_string(room) +
-           " fit into the record beside \"" + pauseOwner({pause.by, {}}) + "\"";
+           " fit into the record with \"" + pauseOwner({pause.by, {}}) + "\"";
   }
   if (!faultOfCandidateName(pauseOwner(pause))) return {};
   if (const auto fault = isUtf8(pause.why) ? faultOfNameText(pause.why) : std::nullopt) return "--why " + *fault;

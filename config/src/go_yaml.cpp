@@ -230,7 +230,7 @@ class Converter {
       case Type::number:
         return {YamlNode::Kind::number, raw.offset, raw.text};
       case Type::infinite:
-        return refused(raw, inQuotes(raw.text) + " is no number of JSON; put it into quotes");
+        return refused(raw, inQuotes(raw.text) + " is not a JSON number; put it into quotes");
       case Type::text:
         break;
     }

@@ -199,7 +199,7 @@ void ElectorImpl::on(const action::InDoubt& doubt) {
 
 void ElectorImpl::on(const action::LeaderChanged& changed) {
   if (!changed.leader) {
-    log(LogLevel::info, "nobody leads", LogEvent::leaderChanged, {});
+    log(LogLevel::info, "there is no leader", LogEvent::leaderChanged, {});
   } else if (!changed.leader->self) {
     const LeaderInfo& leader = *changed.leader;
     log(LogLevel::info, describe(leader), LogEvent::leaderChanged,

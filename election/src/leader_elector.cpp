@@ -10,7 +10,7 @@ namespace tenure {
 LeaderElector::LeaderElector(Group group, Listener listener, Runtime runtime) {
   if (!group.options().shards.shardNames().empty()) {
     throw std::invalid_argument{"LeaderElector: group " + group.name() +
-                                " has shards, so it has no lease of its own; use ShardedElector"};
+                                " has shards, so it has no single lease; use ShardedElector"};
   }
   impl_ = ElectorImpl::make(std::move(group), std::move(listener), std::move(runtime));
 }

@@ -54,7 +54,7 @@ void LeaseDriver::Impl::endLedTerm(FencingToken token) {
   const TermState term = machine_.term();
   const bool led = term.token == token && term.leadsAt(scheduler_->now());
   if (!led) return pump(event::Wakeup{});
-  pump(event::WorkFailed{"the work was told to stop at the deadline, just before the renewal was confirmed"});
+  pump(event::WorkFailed{"the work was asked to stop at the deadline, just before the renewal was confirmed"});
 }
 
 void LeaseDriver::Impl::take(LeaseActions actions) {

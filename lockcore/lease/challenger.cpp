@@ -180,8 +180,8 @@ void Challenger::tellOfLoss(const Instant& now) const {
   const auto left = std::chrono::ceil<std::chrono::seconds>(lost.lease - elapsedForChallenger(lost.from, now));
   core_.log(LogLevel::warn, "the store has lost a term that this candidate has seen: " + personOf(lost.holder) + ' ' +
                                 withToken(lost.token) +
-                                ". A standby was promoted that lacked it, or an older copy was put back. What is left "
-                                "of its lease is waited out: " +
+                                ". A standby was promoted that lacked it, or an older copy was put back. The rest of "
+                                "its lease is waited for: " +
                                 std::to_string(std::max<std::int64_t>(left.count(), 0)) + " s");
 }
 

@@ -63,7 +63,7 @@ std::string disagreementIn(const StoredTokens& tokens) {
   }
   const std::string counter = tokens.counter.empty() ? "which is missing" : tokens.counter;
   return "the record's token " + tokens.copy + " is not that of the fencing counter, " + counter +
-         ": somebody changed one of them by hand, or put an older copy back; the next term's token is above both";
+         ": one of them was changed by hand, or an older copy was put back; the next term's token is above both";
 }
 
 }  // namespace tenure

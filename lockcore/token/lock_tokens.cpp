@@ -183,7 +183,7 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
   if (!found) return storeFailure(found.error());
   const std::string name = "lock " + toString(key);
   if (!*found || (*found)->released || (*found)->vanished) {
-    return LockError{LockErrc::notHeld, "nobody holds " + name + "; acquire it again"};
+    return LockError{LockErrc::notHeld, name + " has no holder; acquire it again"};
   }
   const LeaseRecord& record = **found;
   if (record.holder != owner) {

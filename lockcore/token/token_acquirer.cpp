@@ -274,14 +274,14 @@ LockError TokenAcquirer::whyNot() const {
   if (failure_ && !hides) return storeFailure(*failure_);
   if (rival_ && !hides) return heldByRival(name);
   if (lastError_) return storeFailure(*lastError_);
-  return {LockErrc::timeout, name + " was not granted in time; nobody was seen holding it at the end"};
+  return {LockErrc::timeout, name + " was not granted in time; no holder was seen at the end"};
 }
 
 LockError TokenAcquirer::heldByRival(const std::string& name) const {
-  const std::string since = lastError_ ? "; the last look at it failed: " + lastError_->message : "";
+  const std::string since = lastError_ ? "; the last read of it failed: " + lastError_->message : "";
   if (rival_->vanished) {
     return {LockErrc::held,
-            name + " has no record any more, but its holder may still act (fencing token " + toString(rival_->token) +
+            name + " no longer has a record, but its holder may still act (fencing token " + toString(rival_->token) +
                 "): the lock is free after the lease of that term, " + std::to_string(rival_->leaseDuration.count()) +
                 " ms" + since,
             std::nullopt, lastError_};

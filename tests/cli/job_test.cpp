@@ -197,7 +197,7 @@ TEST_F(JobTest, ALookThatIsEndedEarlyComesAfterTheSignalsAndProvesNothing) {
   EXPECT_TRUE(processes.empty());
 }
 
-/// Otherwise a process that cannot be looked at would be taken for one of others, and the job for ended.
+/// Otherwise a process that cannot be examined would be taken for one of others, and the job for ended.
 TEST_F(JobTest, AFullTableOfDescriptorsHidesNothingOfAJob) {
   Job job = start({TICKER, directory_.file("acts"), "stray"}, {{jobVariable, identity}});
   job.openBarrier();

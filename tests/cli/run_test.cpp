@@ -319,7 +319,7 @@ TEST_F(RunTest, SecondSignalHurries) {
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   alice.signal(SIGINT);
-  ASSERT_TRUE(alice.saysOnStderr("told to stop"));
+  ASSERT_TRUE(alice.saysOnStderr("is asked to stop"));
   const long long first = monotonicNow();
   ASSERT_TRUE(eventually([&] { return monotonicNow() - first > 600 * nanosPerMilli; }));
   ASSERT_TRUE(goesOn(1));
@@ -337,7 +337,7 @@ TEST_F(RunTest, SignalThatIsRepeatedWithinMillisecondsIsOne) {
     ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
     const long long first = monotonicNow();
     alice.signal(SIGTERM);
-    ASSERT_TRUE(alice.saysOnStderr("told to stop")) << alice.errors();
+    ASSERT_TRUE(alice.saysOnStderr("is asked to stop")) << alice.errors();
     alice.signal(SIGTERM);
     quick = monotonicNow() - first < 250 * nanosPerMilli;
     const int code = alice.wait();

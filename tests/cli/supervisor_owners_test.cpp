@@ -141,7 +141,7 @@ TEST(StoreContact, SaysWhyAWaitIsOver) {
   EXPECT_EQ(contact.judgeWait(start + 1s, {})->message, "not elected within 1s: the store has not answered");
   LeaseStatus free = ledBy("");
   free.leader.reset();
-  EXPECT_EQ(contact.judgeWait(start + 1s, free)->message, "not elected within 1s; nobody leads billing yet");
+  EXPECT_EQ(contact.judgeWait(start + 1s, free)->message, "not elected within 1s; there is no leader of billing yet");
   EXPECT_EQ(contact.judgeWait(start + 1s, free)->code, cli::exitBusy);
 }
 
@@ -316,7 +316,7 @@ TEST_F(TermWorkTest, AnEndOfAnOtherTermStopsNothing) {
 TEST_F(TermWorkTest, AJobThatEndsByItselfGivesTheTermUp) {
   begin();
   endJob(3);
-  EXPECT_EQ(did, (Did{"job starts", "give up, failed: the job ended by itself"}));
+  EXPECT_EQ(did, (Did{"job starts", "give up, failed: the job ended"}));
   EXPECT_TRUE(isReleased());
 }
 
@@ -403,7 +403,7 @@ TEST_F(TermWorkTest, AFailedOnRevokedKeepsTheLeaseUntilItExpires) {
   endJob(0);
   endHook(1);
   EXPECT_FALSE(isReleased());
-  EXPECT_NE(did.back().find("the lease is not released, it expires by itself"), std::string::npos);
+  EXPECT_NE(did.back().find("the lease is not released, it expires"), std::string::npos);
   loseLease();
   work_->act(now());
   EXPECT_TRUE(isReleased());

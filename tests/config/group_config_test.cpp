@@ -287,7 +287,7 @@ TEST(GroupConfig, FaultsOfAJobNameItAndItsField) {
                 "jobs.nightly.mostAttempts: 1001 is out of range; allowed is 1 to 1000",
                 "jobs.nightly.backoff: 360000ms is out of range; allowed is 0ms to 300000ms",
                 "jobs.nightly: is given twice",
-                "jobs.\"\": \"\" is no name of a job; it must be 1 to 64 bytes of UTF-8 text without control "
+                "jobs.\"\": \"\" is not a job name; it must be 1 to 64 bytes of UTF-8 text without control "
                 "characters",
                 "jobs.\"\".schedule: is missing; give it, such as schedule: \"0 3 * * *\", or per: 24h",
             }));

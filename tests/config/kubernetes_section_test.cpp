@@ -61,8 +61,8 @@ TEST(KubernetesSection, AKubeconfigFileHasServerAndUser) {
 TEST(KubernetesSection, FaultsOfTheOptionsNameTheirKeys) {
   const std::string faults = wrongIn("  server: https://a\n  labels: [\"a b=c\"]\n");
   EXPECT_NE(faults.find("store.namespace: is missing"), std::string::npos) << faults;
-  EXPECT_NE(faults.find("store.labels: \"a b\": \"c\" is no label of Kubernetes"), std::string::npos) << faults;
-  EXPECT_NE(wrongIn("  labels: [team]\n").find("\"team\" is no label; write NAME=VALUE"), std::string::npos);
+  EXPECT_NE(faults.find("store.labels: \"a b\": \"c\" is not a Kubernetes label"), std::string::npos) << faults;
+  EXPECT_NE(wrongIn("  labels: [team]\n").find("\"team\" is not a label; write NAME=VALUE"), std::string::npos);
   EXPECT_NE(wrongIn("  labels: [a=b, a=c]\n").find("has the label \"a\" twice"), std::string::npos);
 }
 

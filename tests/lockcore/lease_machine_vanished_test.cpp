@@ -24,7 +24,7 @@ LeaseTiming timingOf(std::chrono::milliseconds duration) {
 TEST(LeaseMachineVanished, aCandidateThatComesAfterTheDeletionWaitsForTheLeaseThatTheCounterStates) {
   MachineHarness m;
   m.becomeReading();
-  EXPECT_EQ(m.answerRead(vanished(7, 20s)), "leader(none)") << "nobody is known to lead";
+  EXPECT_EQ(m.answerRead(vanished(7, 20s)), "leader(none)") << "no leader is known";
   const Instant seen = m.now;
   EXPECT_EQ(readUntilElse(m, vanished(7, 20s)), "acquire");
   EXPECT_GE(elapsedForChallenger(seen, m.now), 20s);

@@ -85,7 +85,7 @@ class Pipe {
 };
 
 std::uint64_t lostIn(const std::string& text) {
-  const std::string words = " lines were lost here: stderr took no more\n";
+  const std::string words = " lines were lost here: stderr was blocked\n";
   std::uint64_t sum = 0;
   for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
     sum += std::stoull(text.substr(text.rfind(' ', at - 1) + 1));

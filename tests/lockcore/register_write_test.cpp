@@ -142,7 +142,7 @@ TEST_F(RegisterWriteTest, whereItIsChangedAllTheTimeItIsCertainlyNotWritten) {
   const WriteOutcome outcome = renew();
   ASSERT_TRUE(std::holds_alternative<Rejected>(outcome));
   EXPECT_EQ(std::get<Rejected>(outcome).error.message,
-            "script: renewing lease lease: others change it all the time; it is tried again");
+            "script: renewing lease lease: others keep changing it; it is tried again");
 }
 
 TEST_F(RegisterWriteTest, aCopyThatMayHaveBeenCarriedOutIsNotCalledRefused) {
@@ -263,7 +263,7 @@ TEST(Decisions, aStoreMayHaveAFloorOfItsOwnAndSayWhy) {
   EXPECT_EQ(applied().token, FencingToken{1'001});
   EXPECT_EQ(applied().warning, "");
   seen.warning = "a standby was promoted";
-  EXPECT_EQ(applied().warning, "a standby was promoted, so the tokens go on from 1001");
+  EXPECT_EQ(applied().warning, "a standby was promoted, so the tokens continue from 1001");
 }
 
 TEST(StoredLease, aRecordThatVanishedIsOfTheHistoryInWhichItWasRead) {

@@ -49,7 +49,7 @@ Report PodKeeper::keep(FencingToken token, const std::function<bool()>& leads) c
            trouble(ErrorClass::misconfigured,
                    "pod " + plan.later->name + " is marked with fencing token " + toString(plan.later->token) +
                        ", so the term with token " + toString(token) +
-                       " leads no more and changes nothing. If it does lead, tokens have begun anew: remove the "
+                       " no longer leads and changes nothing. If it does lead, tokens have started again: remove the "
                        "annotation " +
                        std::string{kubernetes_store::annotation::token} + " from that pod"));
       return report;
@@ -57,13 +57,13 @@ Report PodKeeper::keep(FencingToken token, const std::function<bool()>& leads) c
     if (carryOut(plan, token, leads, report)) {
       if (plan.changes.empty() && !selectorFinds(*seen)) {
         note(report, trouble(ErrorClass::misconfigured, "the selector " + inQuotes(settings_.selector) +
-                                                            " does not find the own pod " + settings_.pod +
-                                                            "; give it labels that this pod has"));
+                                                            " does not match the pod of this process, " +
+                                                            settings_.pod + "; give it labels that this pod has"));
       }
       return report;
     }
   }
-  note(report, trouble(ErrorClass::transient, "others changed the pods all the time; it is tried again"));
+  note(report, trouble(ErrorClass::transient, "others kept changing the pods; it is tried again"));
   return report;
 }
 
@@ -78,7 +78,7 @@ Report PodKeeper::withdraw(FencingToken token) const {
     const auto change = withdrawalFor(*own, token);
     if (!change || write(*change, token, report) != Written::changedMeanwhile) return report;
   }
-  note(report, trouble(ErrorClass::transient, "others changed pod " + settings_.pod + " all the time"));
+  note(report, trouble(ErrorClass::transient, "others kept changing pod " + settings_.pod));
   return report;
 }
 
@@ -148,7 +148,7 @@ PodKeeper::Written PodKeeper::write(const Change& change, FencingToken token, Re
     report.done.push_back(change);
     return Written::done;
   }
-  const std::string doing = (change.leads ? "labelling pod " : "taking the label from pod ") + change.pod;
+  const std::string doing = (change.leads ? "labelling pod " : "removing the label from pod ") + change.pod;
   note(report, troubleIn(doing, "patch", outcome));
   return Written::failed;
 }

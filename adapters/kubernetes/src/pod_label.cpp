@@ -68,8 +68,7 @@ OptionFaults faultsOf(const PodLabelOptions& options) {
     faults.push_back(std::move(fault));
   }
   if (!kubernetes_store::isObjectName(options.pod))
-    faults.push_back(
-        {"pod", inQuotes(options.pod) + " is no name of a pod; metadata.name of the downward API tells it"});
+    faults.push_back({"pod", inQuotes(options.pod) + " is not a pod name; metadata.name of the downward API has it"});
   if (std::string fault = kubernetes_store::faultOfSelector(options.selector); !fault.empty())
     faults.push_back({"selector", std::move(fault)});
   checkRange("lookEvery", options.lookEvery, minLeaseDuration, maxLeaseDuration, "100 ms to 24 h", faults);

@@ -95,7 +95,7 @@ Request PodRequests::patch(const Change& change, FencingToken token) const {
 Read<Pod> podFrom(std::string_view body, std::string_view name) {
   const value read = jsonFrom(body);
   auto pod = podIn(read);
-  if (!pod || textIn(read.get_object(), "kind") != "Pod") return Misunderstood{"the answer is no Pod"};
+  if (!pod || textIn(read.get_object(), "kind") != "Pod") return Misunderstood{"the answer is not a Pod"};
   if (pod->name != name) return Misunderstood{"the answer is another Pod than was asked for"};
   return *std::move(pod);
 }
@@ -103,14 +103,14 @@ Read<Pod> podFrom(std::string_view body, std::string_view name) {
 Read<std::vector<Pod>> podsFrom(std::string_view body) {
   const value read = jsonFrom(body);
   const object* all = read.if_object();
-  if (all == nullptr || textIn(*all, "kind") != "PodList") return Misunderstood{"the answer is no PodList"};
+  if (all == nullptr || textIn(*all, "kind") != "PodList") return Misunderstood{"the answer is not a PodList"};
   std::vector<Pod> pods;
   const auto* items = all->if_contains("items");
   if (items == nullptr || items->is_null()) return pods;
   if (!items->is_array()) return Misunderstood{"the answer's items are no list"};
   for (const value& one : items->get_array()) {
     auto pod = podIn(one);
-    if (!pod) return Misunderstood{"an item of the answer is no Pod"};
+    if (!pod) return Misunderstood{"an item of the answer is not a Pod"};
     pods.push_back(*std::move(pod));
   }
   return pods;

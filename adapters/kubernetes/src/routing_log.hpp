@@ -23,14 +23,14 @@ class RoutingLog {
       logger_.log(LogLevel::info,
                   change.leads
                       ? "pod " + change.pod + " has the label of the leader, with fencing token " + toString(token)
-                      : "pod " + change.pod + " has the label of the leader no more");
+                      : "pod " + change.pod + " no longer has the label of the leader");
     }
     if (report.trouble) {
       if (told_.insert(kindOf(*report.trouble)).second)
-        logger_.log(LogLevel::warn, "routing: " + report.trouble->message + ". The election goes on");
+        logger_.log(LogLevel::warn, "routing: " + report.trouble->message + ". The election continues");
     } else if (!told_.empty()) {
       told_.clear();
-      logger_.log(LogLevel::info, "routing: all is well again");
+      logger_.log(LogLevel::info, "routing: works again");
     }
   }
 

@@ -72,7 +72,7 @@ FenceError Connection::trouble(const std::string& what, int code, bool mayBeWrit
   if ((sqlite3_errcode(database_) & 0xFF) != (code & 0xFF)) text = what + " failed: " + sqlite3_errstr(code);
   if ((code & 0xFF) == SQLITE_BUSY) {
     text += sqlite3_extended_errcode(database_) == SQLITE_BUSY_SNAPSHOT
-                ? "; others have written since the transaction began to read, so roll it back and begin again"
+                ? "; others have written since the transaction began to read, so roll it back and start again"
                 : "; another connection held the lock for the whole busyTimeout of " +
                       std::to_string(busyTimeout_.count()) + " ms";
   }

@@ -27,7 +27,7 @@ std::string reasonOf(const error_code& error, const tcp::endpoint& endpoint) {
   const std::string where = textOf(endpoint);
   if (error == asio::error::address_in_use) {
     return "port " + std::to_string(endpoint.port()) + " is taken: another process listens on " + where +
-           " (ss -ltnp tells which); give --listen another port";
+           " (ss -ltnp shows which); give --listen another port";
   }
   if (error == asio::error::access_denied) {
     return "this user may not listen on " + where +

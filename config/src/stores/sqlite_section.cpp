@@ -18,7 +18,7 @@ store:
   KeySpec& file = section.requiredKey(
       {.path = "store.path",
        .example = "./tenure.db",
-       .about = "The database file, on a local file system. It is created if it is missing, its directory is not."},
+       .about = "The database file, on a local file system. It is created if it is missing; its directory is not."},
       textCodec("the path of a file"), [](auto& options) -> auto& { return options.path; });
   file.word = "FILE";
   section.key(

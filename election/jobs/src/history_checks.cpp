@@ -77,7 +77,7 @@ std::optional<std::string> JobRuns::faultOf(const JobHistory& history) {
   const bool begun = std::any_of(history.begun.begin(), history.begun.end(), [&](const PeriodSpan& span) {
     return span.from <= open->period && open->period <= span.to;
   });
-  if (!begun) return "the open run is not among the begun periods";
+  if (!begun) return "the open run is not among the started periods";
   return std::nullopt;
 }
 

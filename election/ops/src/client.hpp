@@ -39,7 +39,7 @@ struct TENURE_API ElectorSummary {
   FencingToken token{};  ///< of this process's term; none: it does not lead
   std::chrono::milliseconds remaining{0};
   std::chrono::milliseconds leaseDuration{0};
-  std::string leader{};  ///< its name; empty: nobody is known to lead
+  std::string leader{};  ///< its name; empty: no leader is known
   FencingToken leaderToken{};
   bool leaderIsSelf{false};
   std::string trouble{};  ///< the last error, as long as it counts

@@ -34,7 +34,7 @@ ElectorSummary electorSummaryOf(const boost::json::object& from) {
 }  // namespace
 
 boost::system::result<std::vector<ElectorSummary>, AskFault> parseStatus(const std::string& text) {
-  const AskFault notStatus{"the answer is no status of tenure; is there another program at that address?"};
+  const AskFault notStatus{"the answer is not tenure's status; is there another program at that address?"};
   boost::system::error_code wrong;
   const boost::json::value whole = boost::json::parse(text, wrong);
   const boost::json::object* top = wrong ? nullptr : whole.if_object();

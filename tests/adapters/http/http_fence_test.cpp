@@ -347,7 +347,7 @@ TEST_F(HttpFenceTest, aMemoryThatIsMountedAloneIsRefused) {
     const auto refused = HttpFence::open(mounted);
     say << (refused.has_error() ? refused.error().message : "opened");
   });
-  EXPECT_NE(said.find(there + " is a mount of its own"), std::string::npos) << said;
+  EXPECT_NE(said.find(there + " is a separate mount"), std::string::npos) << said;
 }
 
 /// As systemd makes it for a service with DynamicUser.

@@ -143,7 +143,7 @@ TEST_F(PodKeeperTest, aPodThatChangesMeanwhileIsLookedAtAgain) {
 TEST_F(PodKeeperTest, othersThatChangeAPodAllTheTimeAreTold) {
   answer("PATCH", PodsInMemory::refusal(409, "the object has been modified"));
   const Report report = keep("a", 7);
-  expectTrouble(report, "others changed the pods all the time");
+  expectTrouble(report, "others kept changing the pods");
   EXPECT_TRUE(mayPass(*report.trouble));
 }
 
@@ -154,7 +154,7 @@ TEST_F(PodKeeperTest, aFormerLeaderThatWasSeenDoesNotOverwriteItsSuccessor) {
     static_cast<void>(keep("b", 8));  // takes the label from a, and marks it
     return std::nullopt;
   });
-  expectTrouble(keep("a", 7), "is marked with fencing token 8, so the term with token 7 leads no more");
+  expectTrouble(keep("a", 7), "is marked with fencing token 8, so the term with token 7 no longer leads");
   EXPECT_EQ(server_.pods, (Pods{{"a", {false, "8"}}, {"b", {true, "8"}}, {"c", {}}}));
 }
 
@@ -193,7 +193,7 @@ TEST_F(PodKeeperTest, aPodThatIsGoneHasNoLabel) {
 TEST_F(PodKeeperTest, troubleWithAnotherPodDoesNotKeepTheLabelFromTheOwnOne) {
   server_.pods["b"] = {true, "6"};
   beforeThePatch([] { return PodsInMemory::refusal(500, "etcd"); });
-  expectTrouble(keep("a", 7), "taking the label from pod b: the server answered 500: \"etcd\"");
+  expectTrouble(keep("a", 7), "removing the label from pod b: the server answered 500: \"etcd\"");
   EXPECT_EQ(server_.pods["a"], (PodsInMemory::Shown{true, "7"}));
 }
 
@@ -217,14 +217,14 @@ TEST_F(PodKeeperTest, aPodThatIsNotThereIsTold) {
 TEST_F(PodKeeperTest, aSelectorThatDoesNotFindTheOwnPodIsTold) {
   server_.pods["a"].hidden = true;
   EXPECT_FALSE(keep("a", 7).trouble) << "the label is new";
-  expectTrouble(keep("a", 7), "the selector \"app=a\" does not find the own pod a");
+  expectTrouble(keep("a", 7), "the selector \"app=a\" does not match the pod of this process, a");
 }
 
 TEST_F(PodKeeperTest, anAnswerThatDoesNotComeIsTold) {
   answer("GET", CallFault{{ErrorClass::transient, "no answer in 5 s"}, true});
   expectTrouble(keep("a", 7), "listing the pods with tenure.dev/role=leader: no answer in 5 s");
   answer("GET", Reply{200, "<html>"});
-  expectTrouble(keep("a", 7), "the answer is no PodList");
+  expectTrouble(keep("a", 7), "the answer is not a PodList");
 }
 
 TEST_F(PodKeeperTest, atTheEndOfATermTheLabelIsTakenFromTheOwnPod) {

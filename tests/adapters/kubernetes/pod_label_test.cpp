@@ -67,7 +67,7 @@ TEST_F(SilentServer, isToldOnce) {
   ASSERT_FALSE(told.empty());
   EXPECT_LE(told.size(), 2U) << "a request may end while it connects, or later";
   EXPECT_NE(told[0].find("routing: Kubernetes at http://127.0.0.1:"), std::string::npos) << told[0];
-  EXPECT_NE(told[0].find("The election goes on"), std::string::npos) << told[0];
+  EXPECT_NE(told[0].find("The election continues"), std::string::npos) << told[0];
 }
 
 }  // namespace

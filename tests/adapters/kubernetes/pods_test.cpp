@@ -130,7 +130,7 @@ TEST(PodLabelOptions, areChecked) {
   options.timeout = std::chrono::milliseconds{0};
   const std::string faults = faultsIn(options);
   for (const char* words :
-       {"cluster.server ", "pod \"Scheduler_0\" is no name of a pod", "selector \"app\" is no selector by equality",
+       {"cluster.server ", "pod \"Scheduler_0\" is not a pod name", "selector \"app\" is not a selector by equality",
         "lookEvery must be 100 ms to 24 h", "timeout must be 10 ms to 1 h"}) {
     EXPECT_NE(faults.find(words), std::string::npos) << words << "\n" << faults;
   }

@@ -22,19 +22,19 @@ class RoutingLogTest : public testing::Test {
 using Lines = std::vector<std::string>;
 
 TEST_F(RoutingLogTest, eachKindOfTroubleIsToldOnce) {
-  EXPECT_EQ(linesOf(trouble("port 1")), (Lines{"routing: port 1. The election goes on"}));
+  EXPECT_EQ(linesOf(trouble("port 1")), (Lines{"routing: port 1. The election continues"}));
   EXPECT_EQ(linesOf(trouble("port 2")), Lines{});
-  EXPECT_EQ(linesOf(trouble("another")), (Lines{"routing: another. The election goes on"}));
+  EXPECT_EQ(linesOf(trouble("another")), (Lines{"routing: another. The election continues"}));
   EXPECT_EQ(linesOf(trouble("port 3")), Lines{});
-  EXPECT_EQ(linesOf({}), (Lines{"routing: all is well again"}));
+  EXPECT_EQ(linesOf({}), (Lines{"routing: works again"}));
   EXPECT_EQ(linesOf({}), Lines{});
   EXPECT_EQ(linesOf(trouble("port 4")).size(), 1U) << "it is news again";
 }
 
 TEST_F(RoutingLogTest, whatWasChangedIsTold) {
-  EXPECT_EQ(
-      linesOf({{{"b", "1", false}, {"a", "2", true}}, {}}),
-      (Lines{"pod b has the label of the leader no more", "pod a has the label of the leader, with fencing token 7"}));
+  EXPECT_EQ(linesOf({{{"b", "1", false}, {"a", "2", true}}, {}}),
+            (Lines{"pod b no longer has the label of the leader",
+                   "pod a has the label of the leader, with fencing token 7"}));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST_F(JobRefusals, aRecordHasAtMostSoManyJobs) {
   EXPECT_EQ(
       answers[0].why,
       "the lease's record has the ledgers of 64 jobs already, and more would slow the lease down; give this job a "
-      "group of its own, or make room with tenure jobs forget all --job NAME");
+      "separate group, or make room with tenure jobs forget all --job NAME");
   EXPECT_EQ(answers[1].kind, DocumentAnswer::Kind::recorded) << answers[1].why;
   EXPECT_TRUE(stage_.recorded("7").open);
 }

@@ -105,9 +105,9 @@ TEST_F(SchedulerLooks, aPeriodThatWouldBeSkippedReplacesNoRun) {
   ASSERT_TRUE(stage_.until([&] { return a->status().jobs[0].running.has_value(); }));
   stage_.setWallAhead(90s);
   stage_.advance(5s);
-  EXPECT_FALSE(stage_.logged("is told to stop"));
+  EXPECT_FALSE(stage_.logged("is asked to stop"));
   stage_.setWallAhead(110s);
-  ASSERT_TRUE(stage_.until([&] { return stage_.logged("is told to stop"); }));
+  ASSERT_TRUE(stage_.until([&] { return stage_.logged("is asked to stop"); }));
   ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
 }
 

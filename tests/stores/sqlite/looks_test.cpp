@@ -108,7 +108,7 @@ TEST_F(SqliteLook, atALogWithoutItsIndexIsRefusedUntilACandidateComes) {
   std::filesystem::remove(path_ + "-shm");
   const std::string refused = lookWithoutATrace();
   EXPECT_TRUE(contains(refused, path_ + "-shm is missing")) << refused;
-  EXPECT_TRUE(contains(refused, "a look makes no file")) << refused;
+  EXPECT_TRUE(contains(refused, "a read makes no file")) << refused;
   Store candidate{path_};
   candidate->ensureSchema();
   EXPECT_EQ(candidate->record(key_).holder, "a");

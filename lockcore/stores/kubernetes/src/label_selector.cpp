@@ -37,7 +37,7 @@ std::string_view withoutSpaces(std::string_view text) {
 
 std::string faultOf(std::string_view text, const Part& part) {
   if (!isLabelName(part.name) || !isLabelValue(part.value)) {
-    return inQuotes(text) + " is no selector by equality; write NAME=VALUE, several with commas between";
+    return inQuotes(text) + " is not a selector by equality; write NAME=VALUE, several with commas between";
   }
   if (part.name != roleLabel) return {};
   return "has " + std::string{roleLabel} + ", which is added to it; give what all pods have that may lead";

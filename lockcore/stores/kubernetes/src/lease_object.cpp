@@ -119,10 +119,10 @@ const boost::json::string* LeaseObject::annotation(std::string_view wanted) cons
 }
 
 Read<LeaseObject> leaseObjectFrom(value from) {
-  if (!from.is_object() || !isOfKind(from.get_object())) return Misunderstood{"the answer is no Lease"};
+  if (!from.is_object() || !isOfKind(from.get_object())) return Misunderstood{"the answer is not a Lease"};
   LeaseObject out{std::move(from.get_object())};
   auto* metadata = out.whole.if_contains("metadata");
-  if (metadata == nullptr || !metadata->is_object()) return Misunderstood{"the answer is no Lease"};
+  if (metadata == nullptr || !metadata->is_object()) return Misunderstood{"the answer is not a Lease"};
   object& meta = metadata->get_object();
   meta.erase("managedFields");
   out.name = textIn(meta, "name");
@@ -132,13 +132,13 @@ Read<LeaseObject> leaseObjectFrom(value from) {
   if (!isObjectName(out.name) || out.uid.empty() || !isTexts(meta, "annotations") || !isTexts(meta, "labels")) {
     return Misunderstood{"the answer is a Lease without a name and a uid, or with labels that are none"};
   }
-  if (!revision) return Misunderstood{"the answer is a Lease whose resourceVersion is no number"};
+  if (!revision) return Misunderstood{"the answer is a Lease whose resourceVersion is not a number"};
   out.revision = *revision;
   const auto* spec = out.whole.if_contains("spec");
-  if (spec != nullptr && !spec->is_null() && !spec->is_object()) return Misunderstood{"the answer's spec is no object"};
+  if (spec != nullptr && !spec->is_null() && !spec->is_object()) return Misunderstood{"its spec is not an object"};
   if (spec == nullptr || spec->is_null()) return out;
   auto read = specFrom(spec->get_object());
-  if (!read) return Misunderstood{"the answer is a Lease with a spec that the server does not let anybody write"};
+  if (!read) return Misunderstood{"the answer is a Lease with a spec that the server accepts from no client"};
   out.spec = std::move(*read);
   return out;
 }

@@ -92,7 +92,7 @@ bool saysConflict(const Reply& reply) {
 Read<LeaseObject> leaseFrom(std::string_view body, std::string_view name) {
   value read = jsonFrom(body);
   const object* all = read.if_object();
-  if (all == nullptr || textIn(*all, "kind") != "Lease") return Misunderstood{"the answer is no Lease"};
+  if (all == nullptr || textIn(*all, "kind") != "Lease") return Misunderstood{"the answer is not a Lease"};
   auto lease = leaseObjectFrom(std::move(read));
   if (lease.has_value() && lease->name != name) return Misunderstood{"the answer is another Lease than was asked for"};
   return lease;
@@ -102,9 +102,9 @@ Read<LeasePage> pageFrom(std::string_view body) {
   value read = jsonFrom(body);
   object* all = read.if_object();
   const object* metadata = all != nullptr ? objectIn(*all, "metadata") : nullptr;
-  if (metadata == nullptr || textIn(*all, "kind") != "LeaseList") return Misunderstood{"the answer is no LeaseList"};
+  if (metadata == nullptr || textIn(*all, "kind") != "LeaseList") return Misunderstood{"the answer is not a LeaseList"};
   LeasePage page{textIn(*metadata, "resourceVersion"), textIn(*metadata, "continue")};
-  if (!revisionFrom(page.resourceVersion)) return Misunderstood{"the answer's resourceVersion is no number"};
+  if (!revisionFrom(page.resourceVersion)) return Misunderstood{"the answer's resourceVersion is not a number"};
   value& items = (*all)["items"];
   if (items.is_null()) return page;
   if (!items.is_array()) return Misunderstood{"the answer's items are no list"};
@@ -145,7 +145,7 @@ Read<Rights> rightsFrom(std::string_view body, const Resource& of) {
   const object* all = read.if_object();
   const object* status = all != nullptr ? objectIn(*all, "status") : nullptr;
   if (status == nullptr || textIn(*all, "kind") != "SelfSubjectRulesReview") {
-    return Misunderstood{"the answer does not tell the user's rights"};
+    return Misunderstood{"the answer does not have the user's rights"};
   }
   Rights rights;
   const auto* incomplete = status->if_contains("incomplete");

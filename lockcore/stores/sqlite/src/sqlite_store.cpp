@@ -268,7 +268,7 @@ std::string pathFault(const std::string& path) {
     return inQuotes(path) + " holds " + odd->text() + " as character " + std::to_string(odd->number) +
            ", which cannot be seen";
   }
-  if (path == ":memory:") return inQuotes(path) + " would be a database of its own for each connection" + file;
+  if (path == ":memory:") return inQuotes(path) + " would be a separate database for each connection" + file;
   if (path.starts_with("file:")) return inQuotes(path) + " is a URI" + file;
   const std::string_view name = std::string_view{path}.substr(path.rfind('/') + 1);
   if (name.empty() || name == "." || name == "..") return inQuotes(path) + " names a directory; name a file in it";

@@ -95,7 +95,7 @@ class UserCall : public std::enable_shared_from_this<UserCall> {
 
   void begin() {
     if (request_.yields && server_->asksForPatience()) {
-      return refuse({ErrorClass::throttled, "the server has asked for patience (429, Retry-After)"});
+      return refuse({ErrorClass::throttled, "the server has asked clients to wait (429, Retry-After)"});
     }
     const auto token = server_->token().show();
     if (token.has_error()) return refuse(token.error());

@@ -46,7 +46,7 @@ void checkServer(const KubernetesStoreOptions& options, OptionFaults& faults) {
 void checkServerName(const std::string& name, OptionFaults& faults) {
   if (name.empty()) return;
   const auto url = net::parseUrl("https://" + (name.find(':') == std::string::npos ? name : '[' + name + ']'));
-  if (!url || url->target != "/") faults.push_back({"serverName", inQuotes(name) + " is no name of a host"});
+  if (!url || url->target != "/") faults.push_back({"serverName", inQuotes(name) + " is not a host name"});
 }
 
 void checkProxy(const std::string& text, OptionFaults& faults) {
@@ -64,8 +64,8 @@ void checkNamespace(const KubernetesStoreOptions& options, OptionFaults& faults)
   if (name.empty() && !options.server.empty()) {
     faults.push_back({"inNamespace", "is missing; only in a pod it is known without"});
   } else if (!name.empty() && !isNamespace(name)) {
-    faults.push_back({"inNamespace", inQuotes(name) + " is no name of a namespace: up to 63 lower-case letters, digits "
-                                                      "and hyphens"});
+    faults.push_back(
+        {"inNamespace", inQuotes(name) + " is not a namespace: up to 63 lower-case letters, digits and hyphens"});
   }
 }
 
@@ -90,7 +90,7 @@ void checkLabels(const KubernetesStoreOptions& options, OptionFaults& faults) {
     if (name == kubernetes_store::managedBy) {
       faults.push_back({"labels", inQuotes(name) + " is the store's own, by which it lists its Leases"});
     } else if (!isLabelName(name) || !isLabelValue(text)) {
-      faults.push_back({"labels", inQuotes(name) + ": " + inQuotes(text) + " is no label of Kubernetes"});
+      faults.push_back({"labels", inQuotes(name) + ": " + inQuotes(text) + " is not a Kubernetes label"});
     }
   }
 }
