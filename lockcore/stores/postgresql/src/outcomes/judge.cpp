@@ -110,11 +110,11 @@ constexpr std::array rules{
         "The role may not do this: GRANT USAGE on the schema, and SELECT, INSERT, UPDATE on {table}; `tenure store "
         "sql` prints the statements. To create the table, it needs CREATE on the schema. If row-level security refuses "
         "this: ALTER TABLE ... DISABLE ROW LEVEL SECURITY"},
-    StateRule{"42601", misconfigured, "The server does not understand the statement; PostgreSQL 12 or later is needed"},
+    StateRule{"42601", misconfigured, "The server does not understand the statement; PostgreSQL 14 or later is needed"},
     StateRule{"42703", misconfigured, makeTable},
     StateRule{"42704", misconfigured, makeTable},
     StateRule{"42804", misconfigured, makeTable},
-    StateRule{"42883", misconfigured, "The server lacks a function; PostgreSQL 12 or later is needed"},
+    StateRule{"42883", misconfigured, "The server lacks a function; PostgreSQL 14 or later is needed"},
     StateRule{"42P01", misconfigured, makeTable},
     StateRule{"42P10", misconfigured, makeTable},
     StateRule{"53000", throttled, full},
