@@ -49,7 +49,7 @@ asio::awaitable<void> serve(tcp::acceptor& acceptor, tcp::endpoint where, tenure
   while (true) {
     auto [closed, peer] = co_await acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
     // A connection may have waited in the queue while this process was frozen. leads() reads the clock. A connection
-    // that is accepted after the term is closed, so a former leader answers nobody.
+    // that is accepted after the term is closed, so a former leader sends no answer.
     if (closed || !term.leads()) co_return;
     co_await asio::async_write(peer, asio::buffer(reply), asio::as_tuple(asio::use_awaitable));
   }

@@ -31,7 +31,7 @@ void serve(const tenure::Group& group, const examples::ShutdownSignals& signals)
 /// not lead under it refuses the request.
 void tell(const std::optional<tenure::LeaderInfo>& leader) {
   if (!leader) {
-    say() << "nobody leads" << std::endl;
+    say() << "no leader" << std::endl;
   } else if (leader->address.empty()) {
     say() << tenure::nameOf(leader->holder) << " leads, and has not said where" << std::endl;
   } else {

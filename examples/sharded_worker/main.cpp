@@ -16,7 +16,7 @@ namespace {
 /// Callbacks come on threads of the library; an osyncstream keeps their lines whole.
 std::osyncstream say() { return std::osyncstream{std::cout}; }
 
-/// The work on one shard, on a thread of its own for as long as the term lasts. What it writes elsewhere carries the
+/// The work on one shard, on its own thread for as long as the term lasts. What it writes elsewhere carries the
 /// fencing token of the shard.
 void work(const tenure::Shard& shard, const tenure::Leadership& term) {
   say() << "shard " << shard.name << " with token " << term.fencingToken() << std::endl;

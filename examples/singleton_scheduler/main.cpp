@@ -23,7 +23,7 @@ Database openDatabase(const std::string& file) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open(file.c_str(), &raw);
   Database database{raw, &sqlite3_close};
-  sqlite3_busy_timeout(raw, 2'000);  // the jobs run beside each other
+  sqlite3_busy_timeout(raw, 2'000);  // the jobs run side by side
   const char* const sql = "CREATE TABLE IF NOT EXISTS runs(job, due, token, holder, PRIMARY KEY(job, due))";
   if (code != SQLITE_OK || sqlite3_exec(raw, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
     throw std::runtime_error{file + ": " + sqlite3_errmsg(raw)};
