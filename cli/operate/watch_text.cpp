@@ -44,6 +44,7 @@ Verdict verdictOn(const ElectorSummary& elector, milliseconds age) {
     return {"LEADS", Colour::good};
   }
   if (!elector.trouble.empty()) return {"STORE FAILS", Colour::bad, elector.trouble};
+  if (elector.unready) return {"NOT READY", Colour::warning, "it does not compete until it is ready"};
   if (!elector.leader.empty() && !elector.leaderIsSelf) {
     return {elector.observes ? "OBSERVES" : "STANDS BY", Colour::none,
             elector.leader + " leads, token " + toString(elector.leaderToken)};

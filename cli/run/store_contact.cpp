@@ -67,7 +67,8 @@ std::optional<StoreContact::Finding> StoreContact::judgeWait(const Instant& now,
   if (status.leaderSeenAgo.count() < 0) {
     return Finding{LogLevel::error, notYet + ": the store has not answered", {}, exitStore};
   }
-  return Finding{LogLevel::error, notYet + "; nobody leads " + options_.lease + " yet", {}, exitBusy};
+  const std::string why = status.ready ? "" : ", and this copy is not ready (candidate.ready)";
+  return Finding{LogLevel::error, notYet + "; nobody leads " + options_.lease + " yet" + why, {}, exitBusy};
 }
 
 std::string StoreContact::standbyText() const {

@@ -340,6 +340,7 @@ const std::vector<KeySpec>& keySpecs() {
   static const std::vector<KeySpec> all = [] {
     std::vector<KeySpec> specs{groupKey()};
     addCandidateKeys(specs);
+    addReadyKeys(specs);
     addLeaseKeys(specs);
     addShardKeys(specs);
     addStoreKeys(specs);

@@ -40,6 +40,10 @@ void LeaderElector::stepDown(std::string why) {
   if (auto* own = inItsProcess(impl_)) own->stepDown(std::move(why));
 }
 
+void LeaderElector::setReady(bool ready, std::string why) {
+  if (auto* own = inItsProcess(impl_)) own->setReady(ready, std::move(why));
+}
+
 ReleaseResult LeaderElector::stop() {
   auto* own = inItsProcess(impl_);
   return own != nullptr ? own->stop() : ReleaseResult::notHeld;

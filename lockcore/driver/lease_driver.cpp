@@ -218,6 +218,7 @@ LeaseStatus LeaseDriver::Impl::statusAt(const Instant& now) const {
   status.heartbeatLag = machine_.heartbeatLag();
   status.worstHeartbeatLag = machine_.worstHeartbeatLag();
   status.leaderRenews = machine_.leaderRenews();
+  status.ready = machine_.isReady();
   status.cooldown = machine_.cooldown(now);
   return status;
 }

@@ -28,6 +28,11 @@ NextRole Holder::handle(const Instant& now, const event::StepDown& event) {
   return {};
 }
 
+NextRole Holder::handle(const Instant& now, const event::SetReady& event) {
+  if (event.ready || !event.stepsDown) return {};
+  return handle(now, event::StepDown{event.why});
+}
+
 NextRole Holder::handle(const Instant& now, const event::Stop& /*event*/) {
   if (!draining_) beginDrain(now, RevokeReason::stopped, "the elector was stopped");
   return {};

@@ -87,6 +87,11 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   role_.emplace<Challenger>(core_).start(now, event);
 }
 
+void LeaseMachine::Impl::handle(const Instant& now, const event::SetReady& event) {
+  core_.ready = event.ready;
+  deliver(now, event);
+}
+
 void LeaseMachine::Impl::handle(const Instant& now, const event::Stop& event) {
   if (core_.stopping) return;
   core_.stopping = true;
@@ -192,6 +197,7 @@ LeaseState LeaseMachine::state() const noexcept { return impl_->state(); }
 TermState LeaseMachine::term() const noexcept { return impl_->core().told.term; }
 bool LeaseMachine::workRunning() const noexcept { return impl_->core().work.running; }
 bool LeaseMachine::inDoubt() const noexcept { return impl_->inDoubt(); }
+bool LeaseMachine::isReady() const noexcept { return impl_->core().ready; }
 nanoseconds LeaseMachine::cooldown(const Instant& now) const { return impl_->cooldown(now); }
 const std::optional<LeaderInfo>& LeaseMachine::leader() const noexcept { return impl_->core().told.leader; }
 std::optional<Instant> LeaseMachine::leaderSeenAt() const noexcept { return impl_->core().told.leaderSeenAt; }

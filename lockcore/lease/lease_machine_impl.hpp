@@ -33,6 +33,7 @@ class LeaseMachine::Impl {
  private:
   // Events and parts of events that concern the machine as a whole; the role handles the rest.
   void handle(const Instant& now, const event::Start& event);
+  void handle(const Instant& now, const event::SetReady& event);
   void handle(const Instant& now, const event::Stop& event);
   void handle(const Instant& now, const event::Release& event);
   void handle(const Instant& now, const event::Renew& event);

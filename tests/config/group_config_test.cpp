@@ -36,7 +36,7 @@ GroupConfig minimal() {
 /// An observer has no jobs, so `full` has none.
 GroupConfig withJobs() {
   GroupConfig config = minimal();
-  config.hooks = {"./a up $X", "./a: \"renew\"", "#", 99s};
+  config.hooks = {"./a up $X", "./a: \"renew\"", "#", "./a ready", 7s, 99s};
   const JobPolicy policy{Guarantee::atLeastOnce, Missed::skip, 90s, 3, 4, 0ms};
   config.jobs = {
       {.name = "z: ${HOME} \"x\"",
@@ -92,6 +92,9 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "  mode: compete\n"
             "  # address: off  (default)\n"
             "  # reclaim_after: off  (default)\n"
+            "  # ready: off  (default)\n"
+            "  ready_every: 5s\n"
+            "  on_unready: keep\n"
             "lease:\n"
             "  duration: 10s\n"
             "  # heartbeat: 3333ms  (default: a third of lease.duration)\n"

@@ -30,6 +30,7 @@ int callElectors(ForkWorld& world) {
   EXPECT_HERE(elector.status().group == "g" && !elector.status().fencingToken && !elector.candidate().empty());
   EXPECT_HERE(!elector.view().standing().leads);
   elector.stepDown();
+  elector.setReady(false);
   elector.start();
   elector.addListener({});
   elector.requestStop();

@@ -126,6 +126,7 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   SimLife& life = *process.life;
   ++report_.totals.acquisitions;
   checker_.elected(life, elected.token);
+  if (!process.machine->isReady()) checker_.violation(life, "ready", "a candidate that is not ready was elected");
   if (healedAt_ < TrueTime{0} && !faults_) healedAt_ = now_;
   last_ = LastTerm{process.number};
   if (happens(FaultKind::workFails)) {

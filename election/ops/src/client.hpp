@@ -36,6 +36,7 @@ struct TENURE_API ElectorSummary {
   bool observes{false};
   bool leads{false};  ///< at the moment of the answer
   bool inDoubt{false};
+  bool unready{false};   ///< it was told not to compete
   FencingToken token{};  ///< of this process's term; none: it does not lead
   std::chrono::milliseconds remaining{0};
   std::chrono::milliseconds leaseDuration{0};

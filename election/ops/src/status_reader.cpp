@@ -16,6 +16,7 @@ ElectorSummary electorSummaryOf(const boost::json::object& from) {
   out.observes = flagOf(from, "observes");
   out.leads = flagOf(from, "leads");
   out.inDoubt = flagOf(from, "in_doubt");
+  out.unready = from.contains("ready") && !flagOf(from, "ready");
   out.token = tokenOf(from, "fencing_token");
   out.remaining = milliseconds{numberOf(from, "remaining_ms")};
   out.leaseDuration = milliseconds{numberOf(from, "lease_duration_ms")};

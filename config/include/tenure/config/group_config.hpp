@@ -76,9 +76,14 @@ struct TENURE_API HooksConfig {
   std::string onElected{};
   std::string onRenewed{};
   std::string onRevoked{};
-  std::chrono::milliseconds timeout{10'000};  ///< of each run; 100 ms to 1 h
+  /// `candidate.ready`: the candidate may be elected once it has ended with 0, for as long as it does.
+  std::string ready{};
+  std::chrono::milliseconds readyEvery{5'000};  ///< from the end of a run of `ready` to the next; 100 ms to 1 h
+  std::chrono::milliseconds timeout{10'000};    ///< of each run; 100 ms to 1 h
 
-  [[nodiscard]] bool isEmpty() const noexcept { return onElected.empty() && onRenewed.empty() && onRevoked.empty(); }
+  [[nodiscard]] bool isEmpty() const noexcept {
+    return onElected.empty() && onRenewed.empty() && onRevoked.empty() && ready.empty();
+  }
 
   friend bool operator==(const HooksConfig&, const HooksConfig&) = default;
 };

@@ -33,6 +33,12 @@ enum class CandidateMode {
   observe,  ///< follows whoever leads; never leads, and writes no record
 };
 
+/// What a leader does that turns unready (LeaderElector::setReady).
+enum class OnUnready {
+  keep,      ///< leads on: a leader that works badly may be better than none
+  stepDown,  ///< gives leadership up, as LeaderElector::stepDown does
+};
+
 struct TENURE_API CandidateOptions {
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'. 128 random bits
   /// make it unique for each process, so two processes may have the same name. Empty: the host name.
@@ -54,6 +60,7 @@ struct TENURE_API CandidateOptions {
   /// order. 1 s .. 24 h. For candidates that compete, of groups with one lease. Unset: it waits until the lease is
   /// free.
   std::optional<std::chrono::milliseconds> reclaimAfter{};
+  OnUnready onUnready{OnUnready::keep};
 
   friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
 };

@@ -72,6 +72,13 @@ class TENURE_API LeaderElector {
   /// if this candidate does not lead.
   void stepDown(std::string why = {});
 
+  /// Whether this candidate may be elected; it may until it is told otherwise. Call it before start() for a process
+  /// that has to warm up. A candidate that is not ready sees who leads and shows its errors as ever, but does not
+  /// acquire the lease. If an acquisition was under way at this call and wins, the lease is released at once, before
+  /// any callback. A leader that turns unready does what CandidateOptions::onUnready says; `why` is then the detail of
+  /// onRevoked. Returns at once. The last call counts. status().lease.ready shows it.
+  void setReady(bool ready, std::string why = {});
+
   /// Ends the candidacy: stop token, onRevoked, drain (at most lease.drain_timeout), release. Returns when this is
   /// done, at most drain timeout + one lease (+ 1 s) after the call. A second call waits for the same end and returns
   /// the same result; `unknown` if the end did not come in that time. In one of the elector's own callbacks, or on a

@@ -135,6 +135,7 @@ struct TENURE_API LeaseStatus {
   /// The last answer to LeaseStore::ensureSchema. Empty: no answer yet, or another part asks (Options::checksSchema).
   std::optional<StoreResult<void>> schema{};
   bool inDoubt{false};
+  bool ready{true};         ///< it may acquire the lease (LeaderElector::setReady); a leader may have turned unready
   bool workRunning{false};  ///< the work of this or an earlier term has not ended yet
   std::uint64_t terms{0};   ///< won since start
   /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last measured minute, in parts per million;
