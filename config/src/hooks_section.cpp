@@ -29,19 +29,18 @@ void addReadyKeys(std::vector<KeySpec>& out) {
   out.push_back(commandKey(
       {.path = "candidate.ready",
        .example = "curl -fsS http://localhost:8080/healthz",
-       .about =
-           "A command that tenure run runs by /bin/sh -c to find out whether this candidate may be elected: exit "
-           "code 0 means yes. Until its first success this candidate does not compete. A run that takes longer "
-           "than hooks.timeout is killed and means no. Write $$ for a dollar sign. A program with an elector of its "
-           "own calls setReady instead. For groups with one lease."},
+       .about = "A command that tenure run runs by /bin/sh -c to find out whether this candidate may be elected: exit "
+                "code 0 means yes. Until its first success this candidate does not compete. A run that takes longer "
+                "than hooks.timeout is killed and means no. Write $$ for a dollar sign. Programs that embed the "
+                "library call setReady instead. For groups with one lease."},
       [](auto& hooks) -> auto& { return hooks.ready; }));
   out.push_back(keySpec<milliseconds>(
       {.path = "candidate.ready_every", .about = "The time from the end of a run of candidate.ready to the next run."},
       durationCodec(timeoutRange), [](auto& config) -> auto& { return config.hooks.readyEvery; }));
   out.push_back(keySpec<OnUnready>(
       {.path = "candidate.on_unready",
-       .about = "What a leader does that turns unready: keep leads on; step_down gives leadership up as tenure resign "
-                "does."},
+       .about = "The reaction of a leader that turns unready: keep means that it leads on, step_down that it gives "
+                "leadership up, as after tenure resign."},
       choiceCodec<OnUnready>({{"keep", OnUnready::keep}, {"step_down", OnUnready::stepDown}}),
       [](auto& config) -> auto& { return config.options.candidate.onUnready; }));
 }
