@@ -213,7 +213,7 @@ bool Supervisor::beginToListen() {
   }
   http_ = std::move(*listener);
   http_->watch(store_.metrics);
-  http_->watch([counts = jobCounts_, group = toString(group_.key())] { return counts->families(group); });
+  http_->watch([counts = jobCounts_, group = group_.name()] { return counts->families(group); });
   return true;
 }
 

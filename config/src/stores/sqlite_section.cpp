@@ -10,7 +10,6 @@ StoreType storeType<SqliteStoreOptions>() {
   StoreSection<SqliteStoreOptions> section{
       "sqlite", "an SQLite file on a local disk, for any number of processes on one machine; nothing to install."};
   section.hasSample(R"(# Where the lease is kept: an SQLite file, for any number of processes on one machine.
-#
 store:
   type: sqlite
   path: ./tenure.db
