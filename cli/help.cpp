@@ -116,7 +116,7 @@ std::string optionRows(const Command& command, const Options::Target& target) {
   for (const Line& line : target.lines) {
     if (shown(line)) out += row(line.term, line.about, column);
   }
-  const std::string deeper = command.options ? "" : "; " + nameOf(command) + " COMMAND --help tells more";
+  const std::string deeper = command.options ? "" : "; " + nameOf(command) + " COMMAND --help says more";
   out += row(help, "print this help and exit" + deeper, column);
   return command.name.empty() ? out + row("--version", "print the version and exit", column) : out;
 }

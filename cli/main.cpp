@@ -31,7 +31,7 @@ namespace {
   } catch (...) {
   }
   neverWaitForReaders();
-  complain("ends because of an error in itself: " + what);
+  complain("ends because of an internal error: " + what);
   flushAtExit();
   std::abort();
 }

@@ -12,7 +12,7 @@ import sys
 import prose
 
 FOLDERS = ("adapters", "cli", "config", "election", "lockcore")
-NOT_CORE = ("lockcore/stores/", "lockcore/net/", "lockcore/aws/")
+NOT_CORE = ("lockcore/stores/", "lockcore/net/", "lockcore/aws/", "lockcore/kubernetes/")
 SHORT_FILE = 40
 STORES = re.compile(r"sqlite|dynamodb|postgres|etcd|kubernetes|(?<![a-z])s3(?![a-z])|redis", re.IGNORECASE)
 TYPE = re.compile(r"^\s*(?:template\s*<[^>]*>\s*)?(?:class|struct|enum class|enum)\s+(?:\[\[\w+\]\]\s+)?"
@@ -62,7 +62,7 @@ def measure(texts):
         figures[f"word.{word}"] = sum(len(re.findall(rf"{word}(?![a-z])", t)) for t in product.values())
     for word in WORDS:
         figures[f"word.{word}"] = sum(uses(word, t) for t in product.values())
-    figures["prose.markers"] = prose.total(texts)
+    figures |= {f"prose.{part}": count for part, count in prose.totals(texts).items()}
     return figures
 
 

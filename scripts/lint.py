@@ -15,18 +15,20 @@ import sys
 
 import house
 
-COMPONENTS = ("lockcore", "election", "config", "adapters", "cli")  # folders; election/ops is a component of its own
+COMPONENTS = ("lockcore", "election", "config", "adapters", "cli")  # folders; those of PARTS are components of their own
+PARTS = ("jobs", "ops", "testing")  # of election
 PRODUCT = COMPONENTS  # examples are users' code; tests and benchmarks may do what the product may not
 
 # Dependencies point one way. The program (cli) stands on top.
 MAY_INCLUDE = {
     "lockcore": {"lockcore"},
     "election": {"lockcore", "election"},
+    "jobs": {"lockcore", "election", "jobs"},
     "ops": {"lockcore", "election", "ops"},
     "testing": {"lockcore", "election", "testing"},
     "adapters": {"lockcore", "adapters"},
-    "config": {"lockcore", "election", "config"},
-    "cli": {"lockcore", "election", "ops", "config", "adapters", "cli"},
+    "config": {"lockcore", "election", "jobs", "config"},
+    "cli": {"lockcore", "election", "jobs", "ops", "config", "adapters", "cli"},
 }
 
 # The floors of lockcore, and what is built on them. Each is listed with the floors that it may include besides itself.
@@ -36,24 +38,29 @@ FLOORS = {
     "runtime": {"port"},
     "liveness": {"port", "runtime"},
     "stored": {"port", "runtime"},
-    "sqlite": set(),
+    "sqlite": {"port"},
     "postgresql": set(),
     "driver": {"port", "lease", "runtime"},
     "lock": {"port", "lease", "runtime", "driver"},
     "token": {"port", "lease", "runtime"},
     "net": {"port", "runtime"},
     "aws": {"port", "runtime", "net"},
-    "stores": {"port", "runtime", "liveness", "stored", "sqlite", "postgresql", "net", "aws"},
+    "kubernetes": {"port", "runtime", "net"},
+    "stores": {"port", "runtime", "liveness", "stored", "sqlite", "postgresql", "net", "aws", "kubernetes"},
     "election": {"port", "lease", "runtime", "driver"},
-    "config": {"port", "runtime", "stores"},
+    "election/jobs": {"port", "lease", "runtime", "driver"},
+    "election/ops": {"port", "lease", "runtime", "driver"},
+    "election/testing": {"port", "lease", "runtime", "driver"},
+    "config": {"port", "runtime", "kubernetes", "stores"},
     "adapters": {"port", "runtime", "sqlite", "postgresql", "net", "aws"},
-    "adapters/kubernetes": {"port", "runtime", "stores"},  # it has the store's client
+    "adapters/pod_label": {"port", "runtime", "kubernetes"},
 }
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
     "runtime": ("asio",),
     "lock": ("lock", "lock_asio", "lock_client", "lock_future"),
     "token": ("lock_tokens",),
+    "kubernetes": ("stores/kubernetes_store",),  # the client has the options of its user, who may be no store
 }
 
 # Folders with one header for the rest of the product.
@@ -62,16 +69,16 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 # Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "lockcore/stores/postgresql/src/link/", "election/src/", "election/ops/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
-    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/kubernetes/src/",
+    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/pod_label/src/",
                    "adapters/s3/src/", "election/src/", "election/jobs/src/", "election/ops/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
-    "boost/beast": ("lockcore/net/", "election/ops/src/", "cli/fence/proxy/", "examples/", "tests/", "bench/"),
-    "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
+    "boost/beast": ("lockcore/net/", "election/ops/src/", "adapters/gateway/proxy/", "examples/", "tests/", "bench/"),
+    "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/gateway/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),
     "CLI/": ("cli/", "bench/", "tests/simulation/"),
     "hiredis/": ("adapters/redis/src/", "tests/", "bench/", "examples/"),
     "libpq-fe.h": ("lockcore/stores/postgresql/src/link/", "adapters/postgresql/", "tests/", "bench/", "examples/"),
-    "sqlite3.h": ("lockcore/sqlite/", "lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/http/src/", "tests/", "bench/", "examples/"),
+    "sqlite3.h": ("lockcore/sqlite/", "lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/gateway/src/", "tests/", "bench/", "examples/"),
 }
 # Public headers that use a type of Asio, for users with an executor of their own. No other header may include them.
 OPT_IN_HEADERS = {
@@ -82,6 +89,8 @@ OPT_IN_HEADERS = {
 MOST_FILES = {"boost/asio": 11, "yaml-cpp/": 10, "CLI/": 4}  # of the product
 
 LONG_FILE = 300
+LONGEST_TEST_NAME = 64
+TEST_NAME = re.compile(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", re.MULTILINE)
 
 CLOCK_READ = re.compile(
     r"_clock\s*::\s*now\s*\(|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btimespec_get\s*\("
@@ -155,7 +164,7 @@ def in_product(name):
 
 
 def component_of(name):
-    within = next((part for part in ("ops", "testing") if name.startswith(f"election/{part}/")), None)
+    within = next((part for part in PARTS if name.startswith(f"election/{part}/")), None)
     first = within or name.split("/")[0]
     return first if first in MAY_INCLUDE else None
 
@@ -223,10 +232,9 @@ def floor_of(name):
     parts = name.split("/")
     if name.startswith("lockcore/include/tenure/") or name.startswith("tenure/lockcore/"):
         rest = name.split("tenure/lockcore/")[1]
-        if rest.startswith("stores/"):
-            return "stores"
         stem = posixpath.splitext(rest)[0]
-        return next((floor for floor, stems in PUBLIC_FLOORS.items() if stem in stems), "port")
+        otherwise = "stores" if rest.startswith("stores/") else "port"
+        return next((floor for floor, stems in PUBLIC_FLOORS.items() if stem in stems), otherwise)
     if "/".join(parts[:2]) in FLOORS:
         return "/".join(parts[:2])
     if parts[0] == "lockcore":
@@ -299,6 +307,28 @@ def namespace_declarations(code):
                 text = ""
 
 
+def functions_of_a_library(body):
+    """Whether a class whose text this is has functions that stand in a source, or virtual ones."""
+    before = None
+    while before != body:  # a body or an initialiser at a time, from the inside
+        before, body = body, re.sub(r"\{[^{}]*\}", "@", body)
+    body = re.sub(r"<[^<>;]*(?:<[^<>;]*>[^<>;]*)*>", "", body)  # types of functions
+    return any(re.search(r"\bvirtual\b|^[^=]*\)(?: *(?:const|noexcept))*$", " ".join(one.split())) for one in body.split(";")[:-1])
+
+
+def check_exported_structs(tree, findings):
+    """A struct of plain values needs no symbol: what users have of it is compiled with them."""
+    for name in tree.named(".hpp", under=PRODUCT):
+        text = "\n".join(blanked for _, blanked, _ in tree.code(name))
+        for found in re.finditer(r"^struct (TENURE_API )?(\w+)[^;{]*\{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+            linked = functions_of_a_library(found[3])
+            if linked != bool(found[1]) and (found[1] or "/include/tenure/" in name):
+                number = text.count("\n", 0, found.start()) + 1
+                message = ("has no TENURE_API: a shared library would hide its functions" if linked else
+                           "has TENURE_API and no function that a library has")
+                findings.error("export", name, number, message, tree.text[name].splitlines()[number - 1])
+
+
 def check_exports(tree, findings):
     """What a public header declares is in the shared library's table of symbols."""
     for name in tree.named(".hpp"):
@@ -307,7 +337,7 @@ def check_exports(tree, findings):
         for number, text, end in namespace_declarations(tree.code(name)):
             nothing_linked = re.match(r"(?:namespace|template|using|enum|static_assert)\b", text)
             if re.match(r"(?:class|struct)\b", text):
-                nothing_linked = end == ";"  # announced alone
+                nothing_linked = end == ";" or text.startswith("struct")  # announced alone; see check_exported_structs
             elif re.search(r"\b(?:inline|constexpr|consteval)\b", text):
                 nothing_linked = True
             if not nothing_linked and "TENURE_API" not in text:
@@ -338,6 +368,15 @@ def check_names(tree, findings):
     for name in tree.text:
         if not re.fullmatch(r"[\w.@/-]+", name, re.ASCII):
             findings.error("name", name, 1, "has other characters in its name than letters, digits and ._-@")
+
+
+def check_test_names(tree, findings):
+    """Short facts, which a list of results can be read by."""
+    for name in tree.named("_test.cpp", "_contract.cpp", under=("tests/",)):
+        for found in TEST_NAME.finditer(tree.text[name]):
+            if len(found[1]) > LONGEST_TEST_NAME:
+                findings.error("test-name", name, tree.text[name].count("\n", 0, found.start()) + 1,
+                               f"{found[1]} has more than {LONGEST_TEST_NAME} characters; say the fact in fewer words")
 
 
 def check_text(tree, findings):
@@ -387,7 +426,7 @@ def check_house(tree, findings):
 
 
 CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers, check_exports,
-          check_heavy_headers, check_names, check_text, check_scripts, check_house)
+          check_exported_structs, check_heavy_headers, check_names, check_test_names, check_text, check_scripts, check_house)
 
 
 def tracked(root):

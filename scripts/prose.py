@@ -6,7 +6,8 @@
   prose.py --commit REVISION    those of a commit
   prose.py --words              the words of each page for users, and their sum
 
-Code is left out: fenced blocks and `words like these`. scripts/house.txt bounds the sum of pages and help texts.
+Code is left out: fenced blocks and `words like these`. scripts/house.txt bounds the sums: pages and help texts together, the other texts of
+the program, and the comments of installed headers.
 """
 
 import argparse
@@ -74,7 +75,7 @@ def part_of(name):
         return None
     if "/include/tenure/" in name and name.endswith(".hpp"):
         return "headers", prose_of_comments
-    if name.endswith(".cpp"):
+    if name.endswith((".cpp", ".hpp")):
         return "help" if re.search(r"help|_commands?\.cpp", pathlib.PurePath(name).name) else "messages", prose_of_literals
     return None
 
@@ -98,9 +99,12 @@ def measure(texts):
     return parts
 
 
-def total(texts):
-    """What scripts/house.txt bounds: the markers of pages and help texts."""
-    return sum(len(found) for part, files in measure(texts).items() if part in ("pages", "help") for found in files.values())
+def totals(texts):
+    """The markers that scripts/house.txt bounds."""
+    sums = {"markers": 0, "messages": 0, "headers": 0}
+    for part, files in measure(texts).items():
+        sums["markers" if part in ("pages", "help") else part] += sum(map(len, files.values()))
+    return sums
 
 
 def words(text):

@@ -23,7 +23,7 @@ TOOL = "clang-tidy-14"
 BATCH_LINES = 4000
 BATCH_FILES = 28
 # Batches include the .cpp files, so clang-tidy takes those for headers.
-HEADER_FILTER = r"/(lockcore|election|adapters|config|cli|tests|examples|bench)/.*\.(hpp|cpp)$"
+HEADER_FILTER = r"/(lockcore|election|jobs|ops|testing|adapters|config|cli|tests|examples|bench)/.*\.(hpp|cpp)$"
 UNITY_INCLUDE = re.compile(r'^#include "(?P<file>[^"]+\.cpp)"', re.MULTILINE)
 NAMESPACE = re.compile(r"^namespace (?P<name>[\w:]+) \{", re.MULTILINE)
 ANONYMOUS = re.compile(r"^namespace \{$(?P<content>.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@
 #include "board.hpp"
 #include "ledger.hpp"
 #include "lockcore/driver/term_cell.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::bench {
 namespace {

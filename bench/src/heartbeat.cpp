@@ -16,7 +16,7 @@
 #include "cpu_time.hpp"
 #include "fleet.hpp"
 #include "lockcore/driver/lease_driver.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "stats.hpp"

@@ -17,12 +17,12 @@
 
 #include <fmt/core.h>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "benches.hpp"
 #include "fleet.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "stats.hpp"
 #ifdef TENURE_WITH_DYNAMODB
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
@@ -71,45 +71,30 @@ class SharedTally {
   Tally* tally_{nullptr};
 };
 
-/// Passes every call on, and counts the calls while `Tally::counts` is true.
-class TallyingStore final : public LeaseStore {
+/// Counts the calls while `Tally::counts` is true.
+class TallyingStore final : public ForwardingStore {
  public:
   TallyingStore(std::shared_ptr<LeaseStore> inner, Tally& tally, Counts& counts)
-      : inner_{std::move(inner)}, tally_{&tally}, counts_{&counts} {}
+      : ForwardingStore{std::move(inner)}, tally_{&tally}, counts_{&counts} {}
 
-  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     count(counts_->reads);
-    inner_->read(key, options, std::move(handler));
+    behind_->read(key, options, std::move(handler));
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     count(acquires ? counts_->acquisitions : counts_->others);
-    inner_->write(std::move(request), options, [this, acquires, handler = std::move(handler)](WriteOutcome outcome) {
+    behind_->write(std::move(request), options, [this, acquires, handler = std::move(handler)](WriteOutcome outcome) {
       if (acquires && std::holds_alternative<Conflict>(outcome)) count(counts_->refused);
       handler(std::move(outcome));
     });
   }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
-  }
-  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    return inner_->watch(key, std::move(hint));
-  }
-  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return inner_->deathNotice(); }
 
  private:
   void count(std::atomic<std::int64_t>& of) const {
     if (tally_->counts) ++of;
   }
 
-  const std::shared_ptr<LeaseStore> inner_;
   Tally* const tally_;
   Counts* const counts_;
 };

@@ -21,8 +21,8 @@
 #include "lockcore/stores/etcd/src/link/http_gateway.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_KUBERNETES
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
-#include "lockcore/stores/kubernetes/src/link/pod.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #endif
 #ifdef TENURE_HAS_STORE_POSTGRESQL
 #include "lockcore/stores/postgresql/src/link/server_account.hpp"

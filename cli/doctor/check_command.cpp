@@ -36,8 +36,8 @@ int cannotBeUsed(const GroupConfig& config, const LeaseStore& store, const Store
   const auto& schemaSql = config::typeOf(config.store).schemaSql;
   if (!error.lacksSchema || !schemaSql) return exitStore;
   complain(
-      "the SQL on stdout gives what is missing; somebody who may create tables in that schema, or the owner of the "
-      "table, runs it (tenure store sql prints it too)");
+      "the SQL on stdout gives what is missing; a user who may create tables in that schema, or the owner of the "
+      "table, has to run it (tenure store sql prints it too)");
   return say(schemaSql(config.store, {})) ? exitStore : exitFailed;
 }
 

@@ -99,14 +99,13 @@ Command doctorCommand() {
   };
   return {
       .name = "doctor",
-      .summary = "look for what would make an election misbehave here",
+      .summary = "check this machine for what would disturb an election",
       .about =
-          R"(Looks at the clocks, the store and how quickly it answers, the files and their rights, the limits and the versions,
-as this user, on this machine. Each finding is ok, a warning or a fault, with what to do. It takes some seconds.
+          R"(Checks the clocks, the store and its speed, the files and their permissions, the limits and the versions, as this
+user, on this machine. Each finding is ok, a warning or a fault, with what to do. It takes some seconds.
 
 Nothing is written, unless --write is given.)",
-      .exits = {{"0", "nothing worse than a warning"},
-                {"87", "a fault was found; also if the store cannot be reached"}},
+      .exits = {{"0", "nothing worse than a warning"}, {"87", "a fault was found, or the store cannot be reached"}},
       .examples = {"tenure doctor --config group.yaml --write",
                    "tenure doctor --config group.yaml --json | jq '.findings[] | select(.do)'"},
       .options = optionsOf<DoctorArguments>(declare, execute),

@@ -65,7 +65,7 @@ struct StoreFacts {
 struct FileFacts {
   std::string what{};  ///< for people: "the configuration file", "store.passfile"
   std::string path{};
-  std::string error{};    ///< why it cannot be looked at; empty: it can
+  std::string error{};    ///< why it cannot be examined; empty: it can
   unsigned mode{0};       ///< the permission bits and the sticky bit
   bool accessible{true};  ///< this user may read it; a directory: may write to it
 };

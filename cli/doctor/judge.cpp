@@ -33,10 +33,10 @@ void judgeRate(const ClockFacts& clock, Report& report) {
   if (std::abs(clock.ratePpm) <= ClockGauge::coveredPpm) return report.ok("clock.rate", says + ".");
   report.warning("clock.rate",
                  says +
-                     ": a time daemon slews this clock. Elections count by whichever clock is safe, so a leader ends "
-                     "its right earlier and a standby waits longer.",
-                 "Wait until the time is right (chronyc tracking, timedatectl timesync-status). If it does not pass, "
-                 "this machine's oscillator is out of order.");
+                     ": a time daemon slews this clock. Elections use whichever clock is safe, so a leader's "
+                     "validity ends earlier and a standby waits longer.",
+                 "Wait until the clock is right (chronyc tracking, timedatectl timesync-status). If it stays so, "
+                 "this machine's oscillator is faulty.");
 }
 
 /// Two rates that differ by e each way need L (1+e)/(1-e), so g = 2eL / (1+e); a millisecond is for rounding.
@@ -58,7 +58,7 @@ void judgeGuard(const ClockFacts& clock, const LeaseTiming& timing, Report& repo
         "clock.guard",
         fmt::format("{}, and the kernel corrects this one by {:.1f} ppm.", guard,
                     std::abs(clock.kernel->correctionPpm)),
-        covered < ClockGauge::coveredPpm ? toDo : "Make lease.guard longer, or have the machine mended.");
+        covered < ClockGauge::coveredPpm ? toDo : "Make lease.guard longer, or have the machine repaired.");
   }
   if (covered < ClockGauge::coveredPpm) {
     return report.warning("clock.guard", guard + "; the kernel corrects the frequency of a clock by up to 500 ppm.",
@@ -72,11 +72,12 @@ void judgeStep(const ClockFacts& clock, Report& report) {
   if (std::chrono::abs(clock.wallStep) <= noticed) {
     return report.ok("clock.step", fmt::format("The wall clock was not set in these {}.", wholeText(clock.span)));
   }
-  report.warning("clock.step",
-                 fmt::format("The wall clock was set {} {} while the doctor looked. No lease depends on it.",
-                             wholeText(clock.wallStep), clock.wallStep < nanoseconds{0} ? "back" : "forward"),
-                 "Look who sets it: two time daemons, or the tools of a virtual machine. Signatures, certificates and "
-                 "the periods of jobs go by the wall clock.");
+  report.warning(
+      "clock.step",
+      fmt::format("The wall clock was set {} {} while the doctor watched. No lease depends on it.",
+                  wholeText(clock.wallStep), clock.wallStep < nanoseconds{0} ? "back" : "forward"),
+      "Find out what sets it: two time daemons, or the tools of a virtual machine. Signatures, certificates and "
+      "the periods of jobs depend on the wall clock.");
 }
 
 void judgeDaemon(const ClockFacts& clock, Report& report) {
@@ -87,7 +88,7 @@ void judgeDaemon(const ClockFacts& clock, Report& report) {
                                  clock.kernel->correctionPpm));
   }
   report.warning("clock.synchronised",
-                 "No time daemon keeps the kernel's clock, so nobody knows how far its rate is off.",
+                 "No time daemon keeps the kernel's clock, so it is not known how far its rate is off.",
                  "Run chrony, systemd-timesyncd or ntpd on this machine; for a container, on its host.");
 }
 
@@ -97,7 +98,7 @@ void judgeSuspend(const ClockFacts& clock, Report& report) {
   }
   report.warning("clock.suspend",
                  fmt::format("This machine has slept for {} since it was started. A leader that sleeps loses its lease "
-                             "by the clock, and its work goes on for a moment when it wakes.",
+                             "by the clock, and its work continues for a moment when it wakes.",
                              roughText(clock.suspended)),
                  "Forbid it (systemctl mask sleep.target suspend.target hibernate.target), and fence what the work "
                  "writes: docs/fencing.md.");
@@ -123,20 +124,20 @@ void judgeSource(const ClockFacts& clock, Report& report) {
 void judgeMachine(const ClockFacts& clock, Report& report) {
   if (!clock.isVirtual) return report.notLookedAt("clock.machine", unknownHere);
   const std::string name = clock.machine.empty() ? "" : " (" + clock.machine + ')';
-  if (!*clock.isVirtual) return report.ok("clock.machine", "This is no virtual machine" + name + ".");
+  if (!*clock.isVirtual) return report.ok("clock.machine", "This is not a virtual machine" + name + ".");
   report.ok(
       "clock.machine",
       "This is a virtual machine" + name +
           ". A live migration or a snapshot freezes it; a leader that was frozen for too long finds its lease over "
           "by the clock.",
-      "Let lease.duration be longer than a migration stops the machine. A machine that is put back from a snapshot "
+      "Make lease.duration longer than a migration pauses the machine. A machine that is put back from a snapshot "
       "may hold an old term: fence what the work writes.");
 }
 
 void judgeSkew(const ServerFacts& server, Report& report) {
   constexpr seconds signedLimit{300}, nearLimit{60};
   if (!server.skew) {
-    return report.notLookedAt("clock.skew", server.whyNot.empty() ? "the server tells no time" : server.whyNot);
+    return report.notLookedAt("clock.skew", server.whyNot.empty() ? "the server reports no time" : server.whyNot);
   }
   const seconds off = std::chrono::abs(*server.skew);
   const std::string says = fmt::format("The wall clock of this machine is {} {} the server's", durationText(off),

@@ -47,7 +47,7 @@ void judgeSecrets(const std::vector<FileFacts>& secrets, Report& report) {
   for (const FileFacts& file : secrets) {
     const std::string name = fmt::format("{} ({})", file.path, file.what);
     if (!file.error.empty()) {
-      add(Grade::fault, fmt::format("{} cannot be looked at: {}.", name, file.error), "give the right path");
+      add(Grade::fault, fmt::format("{} cannot be examined: {}.", name, file.error), "give the right path");
     } else if (!file.accessible) {
       add(Grade::fault, name + " may not be read by this user.", "chown it to the user that runs the candidate");
     } else if (has(file, othersRead)) {
@@ -65,7 +65,7 @@ void judgeSecrets(const std::vector<FileFacts>& secrets, Report& report) {
 void judgeDirectory(const FileFacts& directory, Report& report) {
   const std::string name = fmt::format("{} ({})", directory.path, directory.what);
   if (!directory.error.empty()) {
-    return report.fault("files.directory", fmt::format("{} cannot be looked at: {}.", name, directory.error),
+    return report.fault("files.directory", fmt::format("{} cannot be examined: {}.", name, directory.error),
                         "Create it, for the user that runs the candidates.");
   }
   if (!directory.accessible) {
@@ -81,7 +81,7 @@ void judgeDirectory(const FileFacts& directory, Report& report) {
                           name + " is open to every user; they may make files there before this store does.",
                           "Use a directory of the candidates' own, such as one below /var/lib.");
   }
-  report.ok("files.directory", name + " may be written by this user, and not by everybody.");
+  report.ok("files.directory", name + " may be written by this user, and not by all users.");
 }
 
 const char* localName(std::uint32_t type) noexcept {
@@ -101,7 +101,7 @@ const char* localName(std::uint32_t type) noexcept {
 
 void judgeSystem(const std::string& path, const FileSystemFacts& system, Report& report) {
   constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6, overlay = 0x794C7630;
-  if (const auto network = detail::networkFileSystem(system.type)) {
+  if (const auto network = tenure::detail::networkFileSystem(system.type)) {
     return report.fault("files.system",
                         fmt::format("{} is on {}, where neither locks nor SQLite can be relied on.", path, *network),
                         "Use a local disk, or a store for many machines.");
@@ -114,7 +114,7 @@ void judgeSystem(const std::string& path, const FileSystemFacts& system, Report&
     return report.warning("files.system",
                           path +
                               " is in a container's own layer (overlay): other containers do not see it, and it goes "
-                              "with the container. Each container would elect a leader of its own.",
+                              "with the container. Each container would elect its own leader.",
                           "Mount a volume there that all candidates of this machine share.");
   }
   if (system.type == tmpfs || system.type == ramfs) {
@@ -147,12 +147,12 @@ void judgeAccess(const FileAccess& access, Report& report) {
                         "Run the doctor as the user that runs the candidates; if it is that user, give it the rights.");
   }
   if (!access.strangers.empty()) {
-    return report.warning("files.access", "Candidates cannot look at each other: " + access.strangers + ".",
+    return report.warning("files.access", "Candidates cannot check on each other: " + access.strangers + ".",
                           "docs/operations.md, Files of the SQLite store.");
   }
   if (!access.wide.empty()) {
     return report.warning("files.access", "The files of the database " + access.wide + ".",
-                          "Close them as the sentence says, while no candidate runs.");
+                          "Restrict them as the message says, while no candidate runs.");
   }
   report.ok("files.access", "This user may write the files of the database, and no other user may open them.");
 }

@@ -111,7 +111,7 @@ void judgePressure(const LimitFacts& limits, Report& report) {
     return report.ok("limits.pressure", says + ".");
   }
   report.warning("limits.pressure", says + ": renewals come late on such a machine.",
-                 "Take work away from this machine, or make lease.duration longer.");
+                 "Move work off this machine, or make lease.duration longer.");
 }
 
 void judgePriority(const LimitFacts& limits, Report& report) {
@@ -121,7 +121,7 @@ void judgePriority(const LimitFacts& limits, Report& report) {
   const std::string says =
       fmt::format("The nice value is {}, and the scheduling policy the {} one", *limits.nice, policy);
   if (*limits.nice <= 0 && !behind) return report.ok("limits.priority", says + ".");
-  report.warning("limits.priority", says + ": other work goes before the renewals of a candidate that is started so.",
+  report.warning("limits.priority", says + ": other work goes before the renewals of a candidate started like this.",
                  "Start candidates without nice, chrt --batch and chrt --idle (Nice= and CPUSchedulingPolicy= of the "
                  "unit).");
 }

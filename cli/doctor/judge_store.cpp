@@ -34,10 +34,10 @@ std::string leaseText(milliseconds lease) {
 
 std::string remedyFor(const StoreFacts& store) {
   if (!store.schemaSql.empty()) {
-    return "Let somebody who may create tables run what tenure store sql prints for this file.";
+    return "Let a user who may create tables run what tenure store sql prints for this file.";
   }
-  return store.error->permanent ? "Waiting does not mend it: change the configuration, or what it names."
-                                : "The sentence says what is wrong; docs/troubleshooting.md has more on each message.";
+  return store.error->permanent ? "Waiting does not help: change the configuration, or what it names."
+                                : "The message says what is wrong; docs/troubleshooting.md has more on each message.";
 }
 
 bool judgeAnswer(const StoreFacts& store, Report& report) {
@@ -62,11 +62,11 @@ void judgeLatency(const char* what, const Latencies& latencies, const LeaseTimin
   const auto shortest = shortestLease(summary->most);
   std::string says = fmt::format("{} {}: half took up to {}, 99 % up to {}, the slowest {}", summary->count, what,
                                  latencyText(summary->p50), latencyText(summary->p99), latencyText(summary->most));
-  if (shortest) says += fmt::format("; a lease of {} or longer bears that", leaseText(*shortest));
-  says += fmt::format(". This lease of {} bears {}.", durationText(timing.duration()), latencyText(most));
+  if (shortest) says += fmt::format("; a lease of {} or longer tolerates that", leaseText(*shortest));
+  says += fmt::format(". This lease of {} tolerates {}.", durationText(timing.duration()), latencyText(most));
   const std::string longer =
-      shortest ? fmt::format("Make lease.duration longer than {}, or the store quicker.", leaseText(*shortest))
-               : "Make the store quicker: no lease bears that.";
+      shortest ? fmt::format("Make lease.duration longer than {}, or the store faster.", leaseText(*shortest))
+               : "Make the store faster: no lease tolerates that.";
   if (summary->p99 > most) return report.fault(name, says, longer);
   if (summary->most > most) {
     return report.warning(name, says, longer + " Run the doctor again when the machine and the store are under load.");
@@ -80,8 +80,8 @@ void judgeLatency(const char* what, const Latencies& latencies, const LeaseTimin
 
 void judgeWrites(const StoreFacts& store, const LeaseTiming& timing, Report& report) {
   if (!store.writes) {
-    return report.notLookedAt("store.writes",
-                              "nothing was written; with --write the doctor renews a lease of its own and removes it");
+    return report.notLookedAt(
+        "store.writes", "nothing was written; with --write the doctor renews a lease for this test and removes it");
   }
   if (store.writeError) {
     return report.fault("store.writes", withName(store, store.writeError->message) + ".",
@@ -103,13 +103,13 @@ void judgeCommits(const StoreFacts& store, Report& report) {
                      mode +
                          ": a write waits for the synchronous standbys that the server has (SHOW "
                          "synchronous_standby_names). If it has none, or another standby is promoted, the last "
-                         "terms, begun periods and pauses may be lost.");
+                         "terms, started periods and pauses may be lost.");
   }
   report.warning("store.commits",
                  mode +
                      ": a write waits for no standby, so one that is promoted may lack the last terms, begun "
                      "periods and pauses.",
-                 "Where standbys are promoted, set store.synchronous_commit: on and synchronous_standby_names at the "
+                 "If standbys are promoted, set store.synchronous_commit: on and synchronous_standby_names at the "
                  "server: docs/postgresql/replication.md.");
 }
 
@@ -127,7 +127,7 @@ void judgeStore(const Facts& facts, Report& report) {
     report.ok("store.tokens", "The record and its fencing counter agree.");
   } else {
     report.warning("store.tokens", store.tokens + ".",
-                   "Somebody changed one of them by hand or put an old copy back: docs/troubleshooting.md, Fencing.");
+                   "One of them was changed by hand, or an old copy was put back: docs/troubleshooting.md, Fencing.");
   }
   judgeCommits(store, report);
   const LeaseTiming timing = LeaseTiming::from(facts.lease).value();

@@ -46,7 +46,7 @@ struct FilesOf {
                      {"store.token_file", options.tokenFile},
                      {"store.key", options.key}});
   }
-  StoreFiles operator()(const MemoryStoreOptions&) const { return {}; }
+  StoreFiles operator()(const auto& /*withoutFiles*/) const { return {}; }
 };
 
 /// `access`: as faccessat(2) has it, for the effective user.

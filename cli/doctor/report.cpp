@@ -177,7 +177,7 @@ std::string toText(const Facts& facts, const Report& report, bool colours) {
     }
     out += shown(finding, colours);
   }
-  if (!report.missing().empty()) out += "\nNot looked at\n";
+  if (!report.missing().empty()) out += "\nNot checked\n";
   for (const NotLookedAt& one : report.missing()) out += wrapped(one.name + ": " + one.why, 2);
   out += fmt::format("\n{}, {}, {} ok\n", count(report.count(Grade::fault), "fault", "faults"),
                      count(report.count(Grade::warning), "warning", "warnings"), report.count(Grade::ok));

@@ -1,32 +1,23 @@
 // `tenure fence proxy`: refuses requests of former terms in front of an HTTP service.
-#include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #ifdef TENURE_HAS_HTTP_FENCE
 #include <tenure/adapters/http_fence.hpp>
-#include <tenure/lockcore/store_error.hpp>
 #include <tenure/ops/http_listener.hpp>
+#include <tenure/ops/metrics.hpp>
 
-#include "cli/fence/proxy/proxy.hpp"
+#include "adapters/gateway/proxy/proxy.hpp"
 #endif
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/output.hpp"
-#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/runtime/output_writer.hpp"
-#include "lockcore/runtime/system_error.hpp"
-#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -50,79 +41,6 @@ struct FenceProxyArguments {
 };
 
 #ifdef TENURE_HAS_HTTP_FENCE
-using fence_proxy::Address;
-
-/// HOST:PORT, or [V6]:PORT.
-std::optional<Address> addressOf(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  std::string_view host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  const auto port = numberFrom<decltype(Address::port)>(text.substr(colon + 1));
-  if (!port) return std::nullopt;
-  return Address{std::string{host}, *port};
-}
-
-std::optional<Address> upstreamOf(std::string_view text) {
-  constexpr std::string_view scheme = "http://";
-  if (!text.starts_with(scheme)) return std::nullopt;
-  text.remove_prefix(scheme.size());
-  if (text.ends_with('/')) text.remove_suffix(1);
-  auto out = addressOf(text);
-  const bool good = out && out->port != 0 && out->host.find_first_of(" @/?#\t") == std::string::npos;
-  return good ? out : std::nullopt;
-}
-
-/// An error says what is wrong, with file and line, and without any secret.
-using Keys = StoreResult<std::vector<FenceKey>>;
-
-StoreError keysFault(std::string message) { return {ErrorClass::misconfigured, std::move(message)}; }
-
-/// Parses lines of `ID SECRET`, the secret in base64. Empty lines and lines that begin with # are ignored. At least one
-/// key.
-Keys parseKeys(const std::string& file, std::string_view text) {
-  std::vector<FenceKey> keys;
-  int number = 0;
-  for (std::string_view line : linesOf(text)) {
-    ++number;
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
-    if (line.empty() || line.front() == '#') continue;
-    auto key = parseFenceKey(line);
-    if (!key) return keysFault(file + ':' + std::to_string(number) + ": a line is ID SECRET, the secret in base64");
-    keys.push_back(*std::move(key));
-  }
-  if (keys.empty()) return keysFault(file + ": there is no key in it");
-  if (const auto faults = faultsOf(keys); !faults.empty()) return keysFault(file + ": " + faults.front());
-  return keys;
-}
-
-/// Refuses a file that users besides its owner and group may read.
-Keys readKeys(const std::string& file) {
-  struct stat status {};
-  const UniqueFd opened{open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};  // a FIFO would wait for a writer
-  if (!opened || fstat(opened.get(), &status) != 0) {
-    return keysFault(file + ": " + errnoText(errno));
-  }
-  if (!S_ISREG(status.st_mode)) return keysFault(file + ": is not a regular file; give the file with the keys");
-  if (status.st_uid != geteuid() && status.st_uid != 0) {
-    return keysFault(file +
-                     ": belongs to another user, who may add keys to it; chown it to the proxy's user or to root");
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return keysFault(file + ": others than its owner may add keys to it; chmod go-w it, and check the keys in it");
-  }
-  if ((status.st_mode & S_IROTH) != 0) {
-    return keysFault(file + ": everybody may read these keys; chmod o-r it, and make new keys");
-  }
-  constexpr off_t largest = 1 << 20;
-  if (status.st_size > largest) return keysFault(file + ": is larger than 1 MiB, so it is not a file of keys");
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  const ssize_t got = read(opened.get(), text.data(), text.size());
-  if (got < 0) return keysFault(file + ": " + errnoText(errno));
-  text.resize(static_cast<std::size_t>(got));
-  return parseKeys(file, text);
-}
-
 WithoutToken withoutTokenOf(const std::string& word) {
   if (word == "refuse") return WithoutToken::refuse;
   return word == "pass" ? WithoutToken::pass : WithoutToken::refuseWrites;
@@ -144,38 +62,47 @@ LogFormat logFormatOf(const std::string& word) {
   return word == "logfmt" ? LogFormat::logfmt : LogFormat::text;
 }
 
-int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options, const FenceProxyArguments& arguments,
+std::vector<ops::MetricFamily> familiesOf(const gateway::ProxyCounts& counts) {
+  ops::MetricFamily requests = ops::familyOf("tenure_proxy_requests");
+  for (const auto& [outcome, count] : counts.byOutcome()) {
+    requests.samples.push_back({"_total", {{"outcome", outcome}}, static_cast<double>(count)});
+  }
+  return {std::move(requests)};
+}
+
+int serve(const gateway::Settings& settings, const HttpFenceOptions& options, const FenceProxyArguments& arguments,
           const SignalState& signals) {
   const Logger logger = Logger::toStderr(LogLevel::info, logFormatOf(arguments.logFormat));
   auto fence = HttpFence::open(options, logger);
   if (!fence) return complain(fence.error().message), exitFailed;
-  fence_proxy::ProxyCounts counts;  // outlives what shows it
+  gateway::ProxyCounts counts;  // outlives what shows it
   std::optional<ops::HttpListener> http;
   if (!arguments.http.empty()) {
     auto listener = ops::HttpListener::start({.listen = arguments.http, .logger = logger});
     if (!listener) return complain("--http: " + listener.error().front().message), (*fence)->close(), exitUsage;
-    listener->watch([&counts] { return counts.families(); });
+    listener->watch([&counts] { return familiesOf(counts); });
     http = std::move(*listener);
   }
-  SignalEvents stops{signals.heeded({SIGTERM, SIGINT, SIGHUP})};
-  const auto ended = fence_proxy::runProxy(settings, **fence, logger, counts, stops, [&](const std::string& address) {
+  SignalEvents events{signals.heeded({SIGTERM, SIGINT, SIGHUP})};
+  const gateway::StopSignals stops{events.descriptor(), [&events] { return events.next().has_value(); }};
+  const auto ended = gateway::runProxy(settings, **fence, logger, counts, stops, [&](const std::string& address) {
     stdoutWriter().post("listening on " + address + ", forwarding to " + arguments.upstream + '\n');
   });
-  if (ended == fence_proxy::ProxyEnd::clean) return exitOk;
-  if (ended == fence_proxy::ProxyEnd::cannotListen) (*fence)->close();  // no request has passed
-  if (ended == fence_proxy::ProxyEnd::cutOff) complain("requests that were under way have been cut off");
+  if (ended == gateway::ProxyEnd::clean) return exitOk;
+  if (ended == gateway::ProxyEnd::cannotListen) (*fence)->close();  // no request has passed
+  if (ended == gateway::ProxyEnd::cutOff) complain("requests that were under way have been cut off");
   return exitFailed;
 }
 
 int execute(const FenceProxyArguments& arguments, const SignalState& signals) {
-  fence_proxy::Settings settings;
-  const auto listen = addressOf(arguments.listen);
-  if (!listen || !fence_proxy::isAddress(listen->host)) {
+  gateway::Settings settings;
+  const auto listen = gateway::addressOf(arguments.listen);
+  if (!listen || !gateway::isAddress(listen->host)) {
     return refuse(
         "--listen takes an address of this machine and a port, such as 127.0.0.1:8080, not \"" + arguments.listen + '"',
         "fence proxy");
   }
-  const auto upstream = upstreamOf(arguments.upstream);
+  const auto upstream = gateway::upstreamOf(arguments.upstream);
   if (!upstream) return refuse("--upstream takes http://HOST:PORT, not \"" + arguments.upstream + '"', "fence proxy");
   settings.listen = *listen;
   settings.upstream = *upstream;
@@ -186,7 +113,7 @@ int execute(const FenceProxyArguments& arguments, const SignalState& signals) {
   settings.limits.drain = arguments.drainTimeout;
   HttpFenceOptions options = optionsOf(arguments);
   if (!arguments.keys.empty()) {
-    auto keys = readKeys(arguments.keys);
+    auto keys = gateway::readKeys(arguments.keys);
     if (!keys) return refuse(keys.error().message, "fence proxy");
     options.keys = *std::move(keys);
     settings.readsBodies = true;
@@ -208,7 +135,7 @@ int execute(const FenceProxyArguments& /*arguments*/, const SignalState& /*signa
 void declareTimes(Options& options, FenceProxyArguments& to) {
   options
       .duration("--client-timeout TIME", to.clientTimeout, "for a header, and between pieces of a body (default 10s)")
-      .duration("--service-timeout TIME", to.serviceTimeout, "for the service to say something (default 30s)")
+      .duration("--service-timeout TIME", to.serviceTimeout, "for the service to send something (default 30s)")
       .duration(
           "--drain-timeout TIME", to.drainTimeout,
           "for requests under way when a later term waits, when the proxy stops, and after it was killed (default "

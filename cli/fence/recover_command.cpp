@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -24,6 +23,7 @@
 #include "cli/text/output.hpp"
 #include "config/src/duration.hpp"
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "resources.hpp"
 
@@ -51,7 +51,7 @@ nanoseconds timeToWatch(milliseconds lease) { return lease + lease / 500 + milli
 
 std::string writerOf(const StoredTokens& now) {
   if (now.hasRecord() && !now.released) return shown(now.holder, mostOfHolder) + " leads, or has just led";
-  return "somebody has changed it";
+  return "it was changed";
 }
 
 /// What the watch saw that was not quiet.
@@ -97,9 +97,9 @@ struct Plan {
 std::string orNone(const std::string& token) { return token.empty() ? "none" : token; }
 
 /// A shard is given as `group/NAME`, which fences know it by, wherever the store keeps its lease.
-LeaseKey keyOf(const std::string& lease, const GroupOptions& options, const LeaseStore& store) {
+LeaseKey keyOf(const std::string& lease, const GroupOptions& options, LeaseStore& store) {
   const std::string start = options.group + '/';
-  const bool together = !options.shards.shardNames().empty() && store.keepsGroupsTogether();
+  const bool together = !options.shards.shardNames().empty() && extended(store)->keepsGroupsTogether();
   return together && lease.starts_with(start) ? LeaseKey{options.group, lease.substr(start.size())} : LeaseKey{lease};
 }
 
@@ -108,7 +108,7 @@ std::optional<Plan> planOf(const FenceRecoverArguments& arguments) {
   const auto config = loadOrComplain(arguments.config);
   if (!config) return std::nullopt;
   if (arguments.lease.empty() && !config->options.shards.shardNames().empty()) {
-    complain("the group has shards, each with a lease of its own; name one: --lease " + config->options.group + '/' +
+    complain("the group has shards, each with its own lease; name one: --lease " + config->options.group + '/' +
              config->options.shards.shardNames().front());
     return std::nullopt;
   }
@@ -156,7 +156,7 @@ std::optional<std::string> pictureOf(const Plan& plan) {
 
 /// Only a user that types the lease's name may go on.
 bool confirmed(const Plan& plan) {
-  tell("Type the lease's name to go on: ");
+  tell("Type the lease's name to continue: ");
   std::string answer;
   return std::getline(std::cin, answer) && answer == plan.name();
 }
@@ -274,14 +274,14 @@ void declareRecover(Options& options, FenceRecoverArguments& to) {
 Command fenceRecoverCommand() {
   return {
       .name = "fence recover",
-      .summary = "correct fencing tokens after one was made up",
+      .summary = "correct fencing tokens after a forged one",
       .about =
           R"(Sets to N: the lease's counter, the copy of it in the lease's record, and the token that each named resource
 remembers. The next leader gets N + 1, or in etcd and Kubernetes a token above the store's revision, if that is higher.
 N is the highest token that a leader really had, or any above it: see the logs, or what other resources remember.
 
-End every candidate first. The command watches the lease for as long as a lease lasts, and does nothing if anybody holds
-it or competes for it, or (SQLite) if a process keeps its liveness file locked. It shows the stored values and the new
+End every candidate first. The command watches the lease for as long as a lease lasts, and does nothing if it is held
+or if a candidate competes for it, or (SQLite) if a process keeps its liveness file locked. It shows the stored values and the new
 ones, says which guarantee is waived, and asks you to type the lease's name.)",
       .exits = {{"0", "done"},
                 {"1", "a resource could not be set; the counter is"},

@@ -23,7 +23,7 @@ std::optional<GroupConfig> loadUnshardedOrComplain(const std::string& file) {
   auto config = loadOrComplain(file);
   if (!config || config->options.shards.shardNames().empty()) return config;
   const std::string& group = config->options.group;
-  complain(file + ": group " + group + " has shards, each with a lease of its own (" + group + "/" +
+  complain(file + ": group " + group + " has shards, each with its own lease (" + group + "/" +
            config->options.shards.shardNames().front() +
            ", ...), and this command is for a group with one lease; a program takes part with tenure::ShardedElector, "
            "see docs/sharding.md. Nothing was done");

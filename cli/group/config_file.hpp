@@ -6,7 +6,7 @@
 #include <string>
 
 #include <tenure/config/group_config.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure::cli {

@@ -30,7 +30,7 @@ int cannotWrite(const std::string& file) {
   const int error = errno;
   const bool exists = error == EEXIST;
   complain(file + ": " +
-           (exists ? "is there already; give another name, or --force to replace it"
+           (exists ? "exists already; give another name, or --force to replace it"
                    : "cannot be written: " + errnoText(error)));
   return exitFailed;
 }

@@ -52,7 +52,7 @@ StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key) {
   const auto tokens = readTokensNow(store, key);
   if (tokens.has_error()) {
     if (!look.record && tokens.error().errorClass == ErrorClass::misconfigured) return tokens.error();
-    look.warning = "its fencing counter could not be looked at: " + tokens.error().message;
+    look.warning = "its fencing counter could not be read: " + tokens.error().message;
     return look;
   }
   look.warning = disagreementIn(*tokens);
@@ -83,13 +83,14 @@ WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersi
 }
 
 StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key) {
-  return answerOf<StoreResult<StoredTokens>>(
-      store, [&](CallOptions options, TokensHandler handler) { store.readTokens(key, options, std::move(handler)); });
+  return answerOf<StoreResult<StoredTokens>>(store, [&](CallOptions options, TokensHandler handler) {
+    extended(store)->readTokens(key, options, std::move(handler));
+  });
 }
 
 WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected, FencingToken token) {
   return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
-    store.setTokens(key, expected, token, options, std::move(handler));
+    extended(store)->setTokens(key, expected, token, options, std::move(handler));
   });
 }
 

@@ -7,9 +7,8 @@
 #include <string>
 #include <system_error>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "cli/text/exit_codes.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/file_access.hpp"
 
 namespace tenure::cli {

@@ -42,7 +42,7 @@ const StoreType* storeNamed(const std::string& name) {
 }
 
 std::string needsNoSql(const std::string& type) {
-  return "store.type " + type + " makes what it needs by itself, so there is no SQL; there is for " + dialects();
+  return "store.type " + type + " makes what it needs and has no SQL; there is SQL for " + dialects();
 }
 
 /// Why there is no SQL for this --dialect; empty: there is.

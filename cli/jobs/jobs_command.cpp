@@ -109,7 +109,7 @@ std::optional<int> refusal(Forgotten answer, const ForgetRequest& request) {
     case Forgotten::done:
       return std::nullopt;
     case Forgotten::notThere:
-      complain(request.what() + " was not begun, so there is nothing to forget; see tenure jobs");
+      complain(request.what() + " was not started, so there is nothing to forget; see tenure jobs");
       return exitFailed;
     case Forgotten::running:
       break;
@@ -130,10 +130,10 @@ std::string consequencesOf(const ForgetRequest& request, const Found& found) {
   std::string text =
       request.what() + ", lease " + toString(request.lease.key) + " in " + request.lease.store->describe() + ":\n";
   text += request.period
-              ? "Its run is forgotten, so the job runs again if this is its present period. An earlier period "
+              ? "Its run is forgotten, so the job runs again if this is its current period. An earlier period "
                 "is run again\nonly with missed: all, if none after it was begun.\n"
-              : "All its runs and begun periods are forgotten, as if it had never run. If anybody still runs "
-                "this job, its\npresent period is run again.\n";
+              : "All its runs and started periods are forgotten, as if it had never run. If a process still runs "
+                "this job, its\ncurrent period is run again.\n";
   if (isHeld(found.record))
     text += personOf(found.record->holder) + " leads and will be asked to step down, so all its work ends.\n";
   return text;
@@ -141,7 +141,7 @@ std::string consequencesOf(const ForgetRequest& request, const Found& found) {
 
 /// Only a user that types the job's name may go on.
 bool agreed(const ForgetRequest& request) {
-  tell("Type the job's name to go on: ");
+  tell("Type the job's name to continue: ");
   std::string answer;
   return std::getline(std::cin, answer) && answer == request.job;
 }
@@ -222,7 +222,7 @@ int execute(const JobsForgetArguments& arguments) {
 std::string takePeriod(const std::string& text, JobsForgetArguments& to) {
   to.period = text == "all" ? std::nullopt : periodFrom(text);
   if (to.period || text == "all") return {};
-  return inQuotes(text) + " is no period; write it as tenure jobs shows it, such as " +
+  return inQuotes(text) + " is not a period; write it as tenure jobs shows it, such as " +
          periodText(std::chrono::sys_days{std::chrono::year{2026} / 11 / 21});
 }
 
@@ -236,13 +236,13 @@ Command jobsCommand() {
       .name = "jobs",
       .summary = "show which periods of a job were run, and by whom",
       .about =
-          R"(Lists the runs that the leader's record keeps: the last ones of each job, and the one that goes on; and which
-periods were begun. Reads the store and changes nothing. A period is named by the instant at which it begins, in UTC.
+          R"(Lists the runs that the leader's record keeps: the last ones of each job, the one that is running, and the
+periods that were started. Reads the store and changes nothing. A period is identified by its start time, in UTC.
 For jobs of the group's file the next period is shown as well, by this machine's clock.)",
       .more =
           R"(A run is running, succeeded, failed, stopped (it was ended because its copy gave up leadership) or lost (no copy
 noted how it ended).)",
-      .exits = {{"0", "listed, also if nobody leads"},
+      .exits = {{"0", "listed, even if there is no leader"},
                 {"83", "the store cannot be reached, or its record is not understood"}},
       .examples = {"tenure jobs --config group.yaml",
                    "tenure jobs --config group.yaml --json | jq -r '.runs[0].state'"},
@@ -255,7 +255,7 @@ Command jobsForgetCommand() {
     options
         .value(
             "PERIOD", [&to](const std::string& text) { return takePeriod(text, to); },
-            "the instant at which it begins: 2026-11-21T03:00:00Z\nall: the job with all its periods, as if it had "
+            "its start time: 2026-11-21T03:00:00Z\nall: the job with all its periods, as if it had "
             "never run")
         .required()
         .groupFile(to.config, false)
@@ -265,22 +265,22 @@ Command jobsForgetCommand() {
   };
   return {
       .name = "jobs forget",
-      .summary = "forget that a period was begun, so that it runs again",
+      .summary = "forget that a period was started, so that it runs again",
       .about =
-          R"(Asks for a confirmation. Then it asks whoever leads to step down, takes the lease for a moment, and changes the
+          R"(Asks for a confirmation. Then it asks the leader to step down, takes the lease for a moment, and changes the
 leader's record. All work of the leader ends for this.
 
-The job runs again if PERIOD is its present one. An earlier period is run again only with missed: all, if none after it
+The job runs again if PERIOD is its current one. An earlier period is run again only with missed: all, if none after it
 was begun. If the group's file does not have the job, only a period that tenure jobs lists can be forgotten.)",
       .exits = {{"0", "forgotten"},
                 {"1",
-                 "PERIOD is no period of the job, or was not begun; or no such job is there; or the leader is of "
+                 "PERIOD is not a period of the job, or was not begun; or no such job is there; or the leader is of "
                  "another client, which cannot be asked"},
                 {"2", "wrong arguments or configuration, or not confirmed"},
                 {"81", "the lease was lost before the change was written"},
-                {"82", "a run of this period goes on, or the group is paused"},
+                {"82", "a run of this period is in progress, or the group is paused"},
                 {"83", "the store cannot be reached, or its record is not understood"},
-                {"85", "the lease was not to be had in time"},
+                {"85", "the lease could not be acquired in time"},
                 {"86", "the store did not answer; it is not known whether the period is forgotten"}},
       .examples = {"tenure jobs forget 2026-11-21T03:00:00Z --config group.yaml --job nightly"},
       .options = optionsOf<JobsForgetArguments>(declare, execute),

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <tenure/config/group_config.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
 #include "election/jobs/src/jobs_document.hpp"

@@ -14,8 +14,8 @@ using std::chrono::sys_seconds;
 std::string faultBy(const Schedule& schedule, sys_seconds period, const std::string& job) {
   const sys_seconds before = schedule.latestAt(period);
   if (before == period) return {};
-  return periodText(period) + " is no period of job " + inQuotes(job) + "; the one before it is " + periodText(before) +
-         ", and the one after it is " + periodText(schedule.after(period));
+  return periodText(period) + " is not a period of job " + inQuotes(job) + "; the one before it is " +
+         periodText(before) + ", and the one after it is " + periodText(schedule.after(period));
 }
 
 /// Each once, the latest run first.

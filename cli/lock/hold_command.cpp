@@ -46,10 +46,10 @@ int hold(const LockArguments& arguments, const SignalState& signals) {
 void declareHold(Options& options, LockArguments& to) {
   declareStore(options, to);
   declareKey(options, to)
-      .duration("--wait DURATION", to.wait, "how long to wait; 0s: one look (default: without an end)")
-      .duration("--lease DURATION", to.lease, "how long the lock outlives a silent holder (default 30s)")
+      .duration("--wait DURATION", to.wait, "how long to wait; 0s: try once (default: no limit)")
+      .duration("--lease DURATION", to.lease, "how long the lock outlasts its last renewal (default 30s)")
       .duration("--heartbeat DURATION", to.heartbeat, "how often it is renewed (default: a third of the lease)")
-      .text("--owner NAME", to.owner, "a name that people recognise (default: the host's)");
+      .text("--owner NAME", to.owner, "a name for people (default: the host's)");
   declareSort(options, to).hidden().job(to.command, "tenure lock hold nightly --path locks.db -- ./job");
 }
 

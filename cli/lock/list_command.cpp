@@ -176,7 +176,7 @@ void declareList(Options& options, LockArguments& to) {
 
 void declarePrune(Options& options, LockArguments& to) {
   declarePrefix(options, to)
-      .duration("--abandoned DURATION", to.abandoned, "remove what no holder renews, too")
+      .duration("--abandoned DURATION", to.abandoned, "also remove locks that no holder renews")
       .flag("--yes", to.yes, "remove, instead of saying what would be removed")
       .flag("--json", to.json, "one JSON object a line");
 }
@@ -188,7 +188,7 @@ Command lockListCommand() {
       .name = "lock list",
       .summary = "list all locks of a store",
       .about =
-          R"(States: released; corrupt (the record is not understood; the others are listed all the same); held (by its record);
+          R"(States: released; corrupt (the record is not understood; the others are still listed); held (by its record);
 with --watch also renewed (its holder was seen renewing it) and stale (not renewed in a whole lease of watching). No
 wall clock is used.)",
       .exits = {{"0", "listed"}, {"83", "the store cannot be reached or used"}},

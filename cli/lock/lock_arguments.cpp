@@ -34,7 +34,7 @@ Options& declareToken(Options& options, LockArguments& to) {
     const bool byOwner = !to.owner.empty();
     if (to.target.empty() && !byOwner) to.target = environmentText("TENURE_LOCK_TOKEN");
     if (to.target.empty()) {
-      return byOwner ? "give the name of the lock beside --owner"
+      return byOwner ? "give the name of the lock with --owner"
                      : "give the lock token (- reads it from stdin), or set TENURE_LOCK_TOKEN";
     }
     if (byOwner || to.target == "-" || to.target.starts_with(lockTokenPrefix)) return {};

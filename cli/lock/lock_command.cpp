@@ -79,7 +79,7 @@ int acquire(const LockArguments& arguments) {
   const std::shared_ptr<LeaseStore> store = lockStore(*config);
   const Instant began = readClock();
   const LeaseKey key{arguments.target, arguments.sort};
-  const OptionFaults faults = store->faultsOfPayload(key, arguments.data, arguments.attributes);
+  const OptionFaults faults = extended(store)->faultsOfPayload(key, arguments.data, arguments.attributes);
   for (const OptionFault& fault : faults) complain(fault.field + ": " + fault.message);
   if (!faults.empty()) return exitUsage;
   if (const auto fault = prepare(*store, arguments.wait)) {
@@ -115,9 +115,9 @@ std::string takeAttribute(const std::string& text, LockArguments& to) {
 void declareAcquire(Options& options, LockArguments& to) {
   declareStore(options, to);
   declareKey(options, to)
-      .duration("--wait DURATION", to.wait, "how long to wait; 0s: one look (default: without an end)")
+      .duration("--wait DURATION", to.wait, "how long to wait; 0s: try once (default: no limit)")
       .duration("--lease DURATION", to.lease, "how long it lasts (default 30s, or as the file says)")
-      .text("--owner NAME", to.owner, "a name that people recognise (default: the host's)")
+      .text("--owner NAME", to.owner, "a name for people (default: the host's)")
       .text("--data TEXT", to.data, "a text that is stored in the lock's record")
       .values(
           "--attribute NAME=VALUE", [&to](const std::string& text) { return takeAttribute(text, to); },
@@ -141,31 +141,30 @@ Command lockCommand() {
                 {"81", "the lock was lost"},
                 {"82", "another owner holds it"},
                 {"83", "the store cannot be used"},
-                {"84", "nobody holds it"},
-                {"85", "the time was over"},
+                {"84", "it has no holder"},
+                {"85", "timed out"},
                 {"86", "it is not known whether a write arrived"}},
       .examples = {"token=$(tenure lock acquire nightly --path locks.db --lease 10m) || exit",
                    R"(./first && token=$(tenure lock renew "$token" --path locks.db) && ./second)",
                    R"(tenure lock release "$token" --path locks.db)"},
-      .ifAlone = "give what to do with the lock",
+      .ifAlone = "say what to do with the lock",
   };
 }
 
 Command lockAcquireCommand() {
   return {
       .name = "lock acquire",
-      .summary = "take a lock and print its token; it lasts its lease",
+      .summary = "acquire a lock and print its token, valid for its lease",
       .about =
-          R"(Prints one word, the token, for renew, release and show. Nothing renews the lock by itself: it lasts its lease,
-whatever becomes of this process. The lock of a dead holder is free only after its whole lease was watched without a
+          R"(Prints one word, the token, for renew, release and show. Nothing renews the lock automatically: it is valid for its
+lease, whatever happens to this process. The lock of a dead holder is free only after its whole lease was watched without a
 renewal, so give a --wait longer than that lease. If a caller is killed before it has stored the token: "tenure lock
-show KEY" shows the owner, and "tenure lock renew KEY --owner OWNER" goes on with the lock. Or wait for the lease to
-end.)",
+show KEY" shows the owner, and "tenure lock renew KEY --owner OWNER" resumes the lock. Or wait for the lease to end.)",
       .exits = {{"0", "the token is on stdout"},
                 {"82", "another owner holds the lock; stderr names it"},
                 {"83", "the store cannot be reached or used"},
-                {"85", "the time was over, and no other owner was seen holding it"},
-                {"86", "the time was over, and it is not known whether a write arrived"}},
+                {"85", "timed out, and no other owner was seen holding it"},
+                {"86", "timed out, and it is not known whether a write arrived"}},
       .examples = {"tenure lock acquire nightly --path locks.db --lease 10m --wait 0s"},
       .options = optionsOf<LockArguments>(declareAcquire, acquire),
       .holds = true,

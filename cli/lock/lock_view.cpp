@@ -179,7 +179,7 @@ std::string listTable(const std::vector<LockWatch::Row>& rows, bool colours) {
       line[2] = shown(record.holder, mostOfHolder);
       line[3] = record.token.isNone() ? "none" : toString(record.token);
       line[4] = durationText(record.leaseDuration);
-      line[5] = acquired == 0 ? "not told" : wallClockTextForDisplay(acquired);
+      line[5] = acquired == 0 ? "unknown" : wallClockTextForDisplay(acquired);
     }
     cells.push_back(std::move(line));
   }

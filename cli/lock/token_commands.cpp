@@ -52,7 +52,7 @@ int renew(const LockArguments& arguments) {
   }
   if (!token) return failed(arguments, token.error());
   const int code = answerWithToken(arguments, *token);
-  if (code != exitOk) complain("the lock is renewed all the same; resume it by its owner " + token->owner());
+  if (code != exitOk) complain("the lock was still renewed; resume it by its owner " + token->owner());
   return code;
 }
 
@@ -68,14 +68,14 @@ int release(const LockArguments& arguments) {
   const bool lost = done.has_error() && done.error().code == LockErrc::lost;
   if (done.has_error() && !lost) return failed(arguments, done.error());
   const std::string name = "lock " + toString(token->key());
-  if (lost) complain(name + " was lost before: somebody else has taken it, and that lock was not touched");
+  if (lost) complain(name + " was lost before: another owner has taken it, and that lock was not touched");
   const bool released = done.has_value() && *done == ReleaseResult::released;
   if (arguments.json) {
     const std::string result = lost ? "lost" : (released ? "released" : "not_held");
     return answer(R"({"lock":)" + jsonString(token->key().name) + R"(,"result":")" + result + "\"}\n",
                   lost ? exitLost : exitOk);
   }
-  return lost ? exitLost : answer(name + (released ? " is released\n" : " was not held any more\n"));
+  return lost ? exitLost : answer(name + (released ? " is released\n" : " was no longer held\n"));
 }
 
 int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
@@ -106,7 +106,7 @@ int show(const LockArguments& arguments) {
     const std::string why = found ? "its record was deleted while it was held, so it is free only after its lease of " +
                                         durationText(found->leaseDuration)
                                   : "it has no record";
-    complain("nobody holds lock " + toString(key) + "; " + why);
+    complain("there is no holder of lock " + toString(key) + "; " + why);
     return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none","warning":)" +
                                        jsonStringOrNull(look->warning) + "}\n",
                                    exitNobody)
@@ -192,7 +192,7 @@ token was made, the clock says so, too.)",
                 {"2", "wrong arguments or configuration, or TOKEN is not a token"},
                 {"81", "the TOKEN is no longer active"},
                 {"83", "the store cannot be reached or used"},
-                {"84", "nobody holds KEY"}},
+                {"84", "KEY has no holder"}},
       .options = optionsOf<LockArguments>(declareShow, show),
       .mayWait = true,
   };

@@ -69,7 +69,7 @@ std::string addressFor(const std::string& http, const std::string& file) {
   }
   const auto config = loadOrComplain(file);
   if (config && config->httpListen.empty()) {
-    complain(file + ": http.listen is not set, so nothing says whom to ask; give --http ADDRESS");
+    complain(file + ": http.listen is not set, so there is no address to ask; give --http ADDRESS");
   }
   return config ? config->httpListen : std::string{};
 }
@@ -155,7 +155,7 @@ Command historyCommand() {
       .name = "history",
       .summary = "show the last terms of a running copy",
       .about =
-          R"(Asks a copy that runs with --http or http.listen. A copy keeps the last 128 events of its own terms: elections,
+          R"(Asks a copy that runs with --http or http.listen. A copy keeps the last 128 events of its terms: elections,
 revocations with their reasons, doubts, refusals by resources. The times are by its machine's wall clock.)",
       .exits = {{"0", "shown"}, {"1", "no copy answers at that address"}},
       .examples = {"tenure history --http 127.0.0.1:9200"},
@@ -166,11 +166,11 @@ revocations with their reasons, doubts, refusals by resources. The times are by 
 Command watchCommand() {
   return {
       .name = "watch",
-      .summary = "show a running copy on the terminal, all the time",
+      .summary = "show a running copy on the terminal, continuously",
       .about =
           R"(Asks a copy that runs with --http or http.listen twice a second: whether it leads, for how long its lease is valid
 unless it is renewed, who leads, its last terms, and what is wrong. After two seconds without an answer it says that
-nothing is known. In 80 columns; ends by Ctrl-C. Where stdout is no terminal it prints once.)",
+nothing is known. It fills 80 columns until Ctrl-C. If stdout is not a terminal, it prints once.)",
       .exits = {{"0", "shown"}, {"1", "no copy answers at that address"}},
       .examples = {"tenure watch --http 127.0.0.1:9200"},
       .options =

@@ -60,7 +60,7 @@ int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAtt
     }
     const nanoseconds left = wait - elapsedForHolder(began, readClock());
     if (left.count() <= 0) {
-      complain("the lease " + toString(lease.key) + " was not to be had in " + durationText(wait) +
+      complain("the lease " + toString(lease.key) + " could not be acquired in " + durationText(wait) +
                (isHeld(*record) ? "; " + personOf((*record)->holder) + " leads, and was asked to step down" : "") +
                ". Give the command again, or more time with --wait");
       return exitNotYet;

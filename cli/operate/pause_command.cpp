@@ -129,7 +129,7 @@ class PauseTaker {
     const auto token = LockTokens{lease_.store}.resume(lease_.key, owner, options);
     if (token) {
       return told(name_ + " was paused already, " + toString(pause) + "; this pause now lasts " +
-                  durationText(arguments_.length) + " from now, and keeps its words");
+                  durationText(arguments_.length) + " from now, and keeps its reason");
     }
     const LockErrc code = token.error().code;
     const bool ended = code == LockErrc::notHeld || code == LockErrc::lost || code == LockErrc::superseded;
@@ -189,7 +189,7 @@ int execute(const PauseArguments& arguments) {
   if (!config) return exitUsage;
   if (const auto& store = config::typeOf(config->store); store.ofOneProcess) {
     complain(arguments.config + ": store.type " + store.name +
-             " is seen by one process only, so a pause from here would stop nobody. Nothing was done");
+             " is seen by one process only, so a pause from here would have no effect. Nothing was done");
     return exitUsage;
   }
   PauseTaker taker{arguments, leaseOf(*config), pause};
@@ -222,17 +222,17 @@ Command pauseCommand() {
       .name = "pause",
       .summary = "keep all copies from leading for some time",
       .about =
-          R"(Takes the group's lease for an operator, so that no copy is elected. Who leads is asked to step down first, as
-tenure resign does; its work ends in order. If the group is paused already, that pause gets this length, and keeps its
-words.
+          R"(Takes the group's lease for an operator, so that no copy is elected. The leader is asked to step down first, as by
+tenure resign, and its work ends in order. If the group is paused already, that pause gets this length, and keeps its
+reason and author.
 
-tenure resume ends the pause at once. Without it candidates take over when each has watched the whole pause by its own
-clock: one that was started later, later.)",
+tenure resume ends the pause at once. Without it, a candidate takes over once it has watched the whole pause by its own
+clock, so a candidate that was started later takes over later.)",
       .exits = {{"0", "paused"},
                 {"1", "failed"},
                 {"83", "the store cannot be reached"},
                 {"85", "not paused in time; a leader that was asked may still step down"},
-                {"86", "the time was over while a write was not answered: see tenure status"}},
+                {"86", "timed out while a write was not answered: see tenure status"}},
       .examples = {R"(tenure pause --config group.yaml --for 2h --why "new disks in db1")"},
       .options = optionsOf<PauseArguments>(declare, execute),
       .holds = true,

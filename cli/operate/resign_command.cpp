@@ -52,7 +52,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, millis
       const bool taken = isHeld(*record);
       return told(name + " has stepped down" +
                   (taken ? "; " + whoHas(toString(lease.key), (*record)->holder, (*record)->token)
-                         : std::string{"; nobody leads yet"}));
+                         : std::string{"; there is no leader yet"}));
     }
     const nanoseconds left = bound - elapsedForHolder(began, readClock());
     if (left.count() <= 0) {
@@ -76,7 +76,7 @@ int execute(const ResignArguments& arguments) {
   const StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
   if (!look) return complain(storeTrouble(lease, look.error())), exitStore;
   if (!look->warning.empty()) complain("lease " + toString(lease.key) + ": " + look->warning);
-  if (!isHeld(look->record)) return complain("nobody leads " + toString(lease.key)), exitNobody;
+  if (!isHeld(look->record)) return complain("there is no leader of " + toString(lease.key)), exitNobody;
   if (const auto pause = pauseOf(look->record)) {
     complain(toString(lease.key) + " is " + toString(*pause) +
              ". A pause cannot step down; to end it: tenure resume --config " + arguments.config);
@@ -101,7 +101,7 @@ lease duration. If no other copy is running, it leads again after that.)",
       .exits = {{"0", "it has stepped down (with --wait 0s: it was asked to)"},
                 {"1", "the leader is of another client, which cannot be asked"},
                 {"83", "the store cannot be reached"},
-                {"84", "nobody leads, or the group is paused"},
+                {"84", "there is no leader, or the group is paused"},
                 {"85", "it had not stepped down in time; it was asked and may still do so"}},
       .examples = {"tenure resign --config group.yaml --wait 30s"},
       .options = optionsOf<ResignArguments>(

@@ -51,7 +51,7 @@ int execute(const ResumeArguments& arguments) {
   if (const auto pause = pauseOf(look->record)) return release(lease, *look->record, *pause);
   const bool held = isHeld(look->record);
   complain(name + " is not paused; " +
-           (held ? whoHas(name, look->record->holder, look->record->token) : std::string{"nobody leads it"}));
+           (held ? whoHas(name, look->record->holder, look->record->token) : std::string{"there is no leader"}));
   return exitNobody;
 }
 

@@ -174,7 +174,7 @@ Command statusCommand() {
 that seems silent by them is watched for half of its lease before it is called so.)",
       .exits = {{"0", "a copy leads"},
                 {"83", "the store cannot be reached"},
-                {"84", "nobody leads, the group is paused, or the holder did not renew while it was watched"}},
+                {"84", "there is no leader, the group is paused, or the holder did not renew while it was watched"}},
       .examples = {"tenure status --config group.yaml", "tenure status --config group.yaml --json | jq .fencing_token"},
       .options = optionsOf<StatusArguments>(declare, execute),
   };

@@ -44,11 +44,12 @@ Verdict verdictOn(const ElectorSummary& elector, milliseconds age) {
     return {"LEADS", Colour::good};
   }
   if (!elector.trouble.empty()) return {"STORE FAILS", Colour::bad, elector.trouble};
+  if (elector.unready) return {"NOT READY", Colour::warning, "it does not compete until it is ready"};
   if (!elector.leader.empty() && !elector.leaderIsSelf) {
     return {elector.observes ? "OBSERVES" : "STANDS BY", Colour::none,
             elector.leader + " leads, token " + toString(elector.leaderToken)};
   }
-  return {fitting(elector.state, columns - wordColumns), Colour::none, "nobody is known to lead"};
+  return {fitting(elector.state, columns - wordColumns), Colour::none, "no leader is known"};
 }
 
 std::string barOf(const ElectorSummary& elector, milliseconds left, Colour colour, bool colours) {

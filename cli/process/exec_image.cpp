@@ -115,7 +115,7 @@ CommandFault faultOfPath(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return {path + " is a directory, not a program", exitNotExecutable};
   if (!fs::exists(path, error)) {
-    return error ? CommandFault{path + " cannot be looked at: " + errnoText(error), exitNotExecutable}
+    return error ? CommandFault{path + " cannot be examined: " + errnoText(error), exitNotExecutable}
                  : CommandFault{path + ": there is no such file", exitNotFound};
   }
   return {path + " is not executable; allow it with: chmod +x " + path, exitNotExecutable};

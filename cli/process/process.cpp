@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
@@ -39,7 +40,7 @@ std::string limitBehind(int error) {
     return "the limit of address space (ulimit -v) is " + std::to_string(memory.rlim_cur >> 20U) +
            " MiB, which leaves no room for another thread or process; raise it";
   }
-  if (error == EAGAIN) return "no more processes or threads are allowed here (ulimit -u, pids.max of the cgroup)";
+  if (error == EAGAIN) return "no further process or thread is allowed here (ulimit -u, pids.max of the cgroup)";
   return error == EMFILE ? "raise the limit of open files (ulimit -n, LimitNOFILE of the service)" : "";
 }
 
@@ -52,6 +53,13 @@ void requireFreeDescriptors(int any, std::size_t count) {
     throw errnoException(EMFILE, "the store and the job need " + std::to_string(count) + " more open files, and " +
                                      std::to_string(taken.size() - 1) + " are left");
   }
+}
+
+void requireWaitid() {
+  siginfo_t change{};
+  if (waitid(P_ALL, 0, &change, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno == ECHILD) return;
+  throwErrno(
+      "waitid, which shows the end of a job, is refused here; let the filter of system calls (seccomp) allow it");
 }
 
 pid_t forkFor(const std::string& what) {

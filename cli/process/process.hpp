@@ -24,6 +24,10 @@ namespace tenure::cli {
 /// descriptor. Code that needs them later would take the shortage for a trouble that passes.
 void requireFreeDescriptors(int any, std::size_t count);
 
+/// Throws std::system_error if a filter of system calls (seccomp) refuses waitid(2), whose answer is the proof that a
+/// job is over.
+void requireWaitid();
+
 /// A close-on-exec descriptor that becomes readable when the process ends. Throws std::system_error.
 [[nodiscard]] UniqueFd openPidfd(pid_t process);
 /// The same; empty if there is no such process (any more).

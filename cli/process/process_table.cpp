@@ -19,7 +19,7 @@ bool isAnAnswer(int error) { return error == ENOENT || error == ESRCH || error =
 ProcessTable::ProcessTable() : directory_{opendir("/proc")} {
   if (!directory_) throwErrno("opening /proc, which is needed to find the processes of a job");
   keepSpares();
-  if (!spares_.back()) throwErrno("a descriptor for looking at the processes of a job");
+  if (!spares_.back()) throwErrno("a descriptor for reading the processes of a job");
 }
 
 void ProcessTable::keepSpares() noexcept {

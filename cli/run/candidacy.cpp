@@ -5,7 +5,7 @@
 namespace tenure::cli {
 
 Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher,
-                     const ElectorView& continues, Routing routing)
+                     const ElectorView& continues, Routing routing, bool ready)
     : events_{std::move(events)}, routing_{std::move(routing)}, tasks_{tasks}, publisher_{publisher} {
   Listener listener;
   listener.onElected = [this](const Leadership& term) {
@@ -26,6 +26,7 @@ Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& task
   };
   elector_ = std::make_unique<LeaderElector>(group, std::move(listener));
   view_ = elector_->view(continues);
+  if (!ready) elector_->setReady(false);
   stopper_ = std::thread{[this, wish = wish_.get_future()]() mutable {
     if (!wish.get()) return;
     const ReleaseResult result = elector_->stop();

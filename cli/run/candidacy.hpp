@@ -36,9 +36,9 @@ class Candidacy {
  public:
   /// Competes from now on. Throws std::system_error if no thread can be started. `tasks` and `publisher` must outlive
   /// this object. Renewals are published without the main thread. `continues`: the view of the candidacy before.
-  /// `routing` is called on a callback thread.
+  /// `routing` is called on a callback thread. `ready`: see setReady.
   Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher,
-            const ElectorView& continues = {}, Routing routing = {});
+            const ElectorView& continues = {}, Routing routing = {}, bool ready = true);
   Candidacy(const Candidacy&) = delete;
   Candidacy& operator=(const Candidacy&) = delete;
   /// Waits for the end. The work of the term must have been released before.
@@ -46,6 +46,9 @@ class Candidacy {
 
   /// Begins to stop; `stopped` reports the end. A second call does nothing.
   void stop();
+
+  /// As LeaderElector::setReady.
+  void setReady(bool ready, const std::string& why) { elector_->setReady(ready, why); }
 
   [[nodiscard]] const ElectorView& view() const noexcept { return view_; }
   [[nodiscard]] ElectorStatus status() const { return elector_->status(); }

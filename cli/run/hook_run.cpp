@@ -57,7 +57,8 @@ std::string programIn(const std::string& command) {
 std::optional<CommandFault> faultOfHooks(const HooksConfig& hooks) {
   for (const auto& [name, command] : {std::pair{"hooks.on_elected", &hooks.onElected},
                                       {"hooks.on_renewed", &hooks.onRenewed},
-                                      {"hooks.on_revoked", &hooks.onRevoked}}) {
+                                      {"hooks.on_revoked", &hooks.onRevoked},
+                                      {"candidate.ready", &hooks.ready}}) {
     if (command->empty()) continue;
     if (const std::string why = syntaxFault(*command); !why.empty()) {
       return CommandFault{std::string{name} + ": the shell cannot read it: " + why, exitUsage};

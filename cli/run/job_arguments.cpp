@@ -41,7 +41,7 @@ std::string withoutSchedule(const JobArguments& arguments) {
 
 std::string noSuchJob(const std::string& name, const GroupConfig& config) {
   const std::string remedy =
-      "say when the job runs: there, or by --per 24h or --schedule \"0 3 * * *\" beside --job " + name;
+      "say when the job runs: there, or by --per 24h or --schedule \"0 3 * * *\" with --job " + name;
   if (config.jobs.empty()) return ": there is no section jobs with a job " + inQuotes(name) + "; " + remedy;
   std::vector<std::string> names;
   for (const JobConfig& job : config.jobs) names.push_back(job.name);

@@ -85,9 +85,9 @@ void JobRun::noteStops() {
   const std::string what = who() + " has been stopped ";
   if (*signal == SIGTTIN || *signal == SIGTTOU) {
     return complain(what + "by the terminal, which it cannot " + (*signal == SIGTTIN ? "read from" : "set") +
-                    " in a process group of its own; give it its input by a file or a pipe, such as < /dev/null");
+                    " in a separate process group; give it its input by a file or a pipe, such as < /dev/null");
   }
-  logger_.log(LogLevel::warn, what + "by " + signalText(*signal) + "; SIGCONT lets it go on");
+  logger_.log(LogLevel::warn, what + "by " + signalText(*signal) + "; SIGCONT lets it continue");
 }
 
 std::vector<pollfd> JobRun::descriptors() const {
@@ -169,7 +169,7 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
   const bool isFirst = channel_.claimTermination();
   if (!barrierOpen_) return kill("it had not begun, and " + why);
   if (tooLate) return kill("its time is over");
-  logger_.log(LogLevel::info, who() + " is told to stop: " + why, LogEvent::jobStopping,
+  logger_.log(LogLevel::info, who() + " is asked to stop: " + why, LogEvent::jobStopping,
               {{"pid", id()}, {"reason", why}});
   if (!isFirst) return;  // the guard did it, because this process was late
   job_.terminate();

@@ -48,7 +48,7 @@ std::optional<std::string> PeriodicJob::beginTerm(const Leadership& term, const 
 void PeriodicJob::endTerm() {
   if (stage_ == Stage::begins || stage_ == Stage::begun) {
     logger_.log(LogLevel::warn, "leadership ended before the run of period " + periodText(run_.period) +
-                                    " was started; if its begin is in the record, it counts as lost");
+                                    " was started; if its start is in the record, it counts as lost");
   } else if (stage_ == Stage::ends) {
     logger_.log(LogLevel::warn, "the end of the run of period " + periodText(run_.period) +
                                     " may not be in the record; then it counts as lost");
@@ -141,7 +141,7 @@ void PeriodicJob::takeBegin(const DocumentAnswer& answer) {
       stage_ = Stage::asks;
       refused_ = true;
       return complain("job " + name() + ": the run of period " + periodText(run_.period) +
-                      " is not started, because its begin could not be noted: " + answer.why +
+                      " is not started, because its start could not be recorded: " + answer.why +
                       (options_.once ? ""
                                      : "; tries again in " + durationText(std::chrono::duration_cast<milliseconds>(
                                                                  options_.afterRefusal))));
@@ -171,8 +171,8 @@ void PeriodicJob::takeEnd(const DocumentAnswer& answer) {
   }
   if (answer.kind == DocumentAnswer::Kind::unknown) return;
   stage_ = Stage::givesUp;
-  whyGivesUp_ = "the end of a run could not be noted";
-  complain("job " + name() + ": the end of " + run + " could not be noted, so it will count as lost: " + answer.why);
+  whyGivesUp_ = "the end of a run could not be recorded";
+  complain("job " + name() + ": the end of " + run + " could not be recorded, so it will count as lost: " + answer.why);
 }
 
 void PeriodicJob::tellNothingDue(sys_seconds next) {
@@ -205,7 +205,7 @@ std::string PeriodicJob::lastRunText() const {
   const JobHistory history = ledger_->history();
   if (history.open && !history.open->ended) {
     return ": the last run, of period " + periodText(history.open->period) + " by " + history.open->holder +
-           ", was lost: nobody noted how it ended";
+           ", was lost: it is not recorded how it ended";
   }
   if (history.past.empty()) return {};
   const PastRun& last = history.past.back();

@@ -111,7 +111,8 @@ bool Reaper::collect() noexcept {
   for (;;) {
     siginfo_t change{};
     othersLeft_ = waitid(P_ALL, 0, &change, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0;
-    if (othersLeft_ && errno != ECHILD) continue;  // EINTR
+    if (othersLeft_ && errno == EINTR) continue;
+    if (othersLeft_ && errno != ECHILD) return true;  // it proves nothing, so the job is not over
     if (othersLeft_ && isCgroupEmpty()) return false;
     if (change.si_pid == 0) {
       if (std::exchange(hasNews_, false)) news();

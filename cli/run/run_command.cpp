@@ -76,7 +76,7 @@ void declareJob(Options& options, JobArguments& to) {
       .given("--schedule CRON", to.schedule, "periods begin as crontab says: \"0 3 * * *\", @daily")
       .given("--time-zone ZONE", to.timeZone, "of --schedule, such as Europe/Berlin (default UTC)")
       .oneOf("--guarantee G", to.guarantee, {"at_most_once", "at_least_once"},
-             "at_most_once (default): a run that was begun is never repeated; at_least_once: until a run exits with 0")
+             "at_most_once (default): a started run is never repeated; at_least_once: until a run exits with 0")
       .oneOf("--missed M", to.missed, {"skip", "once", "all"},
              "periods in which no run began: skip, once (default: the present one at any time in it), all (in their "
              "order)")
@@ -104,8 +104,8 @@ void declareRun(Options& options, RunArguments& to) {
       .job(to.command, "tenure run --config group.yaml -- ./job")
       .check([&to]() -> std::string {
         if (!to.busyOk || (to.once && to.wait)) return faultOf(to.job);
-        return "--busy-ok says how the program ends if somebody else leads when the wait is over; give --once and "
-               "--wait beside it, as in: --once --wait 0s --busy-ok";
+        return "--busy-ok says how the program ends if another copy leads when the wait is over; give --once and "
+               "--wait with it, as in: --once --wait 0s --busy-ok";
       });
 }
 
@@ -117,12 +117,12 @@ Command runCommand() {
       .summary = "compete for a lease, and run a program while this copy leads",
       .about =
           R"(COMMAND is started when this copy is elected and ended when leadership ends: it gets SIGTERM, and SIGKILL after
-lease.drain_timeout or when the lease ends, whichever comes first. If it ends by itself, the lease is released at once
+lease.drain_timeout or when the lease ends, whichever comes first. If it ends earlier, the lease is released at once
 and this copy competes again after a pause of one lease duration (longer after repeated failures).
 
 With --per, --schedule or a --job of the file, COMMAND is a periodic job: the copy that leads starts it once in each
-period, and leads on between the runs. The leader's record says which periods were run, so no other copy and no later
-start runs one again. Wall clocks name the periods and decide nothing else.
+period, and stays the leader between the runs. The leader's record says which periods were run, so no other copy and no
+later start runs one again. Wall clocks only name the periods.
 
 Commands of the file's section hooks run before COMMAND starts, at each renewal, and when COMMAND has ended.)",
       .more = R"(COMMAND finds in its environment:
@@ -131,11 +131,11 @@ Commands of the file's section hooks run before COMMAND starts, at each renewal,
   TENURE_LEASE, TENURE_GROUP, TENURE_CANDIDATE, TENURE_STORE, TENURE_CONFIG,
   TENURE_LEASE_DURATION, TENURE_DRAIN_TIMEOUT, TENURE_JOB
   TENURE_PROGRESS_FD      only with lease.progress_timeout: write a byte to this
-                          descriptor at least that often, else the lease ends
+                          descriptor at least that often, or the lease ends
   TENURE_JOB_NAME, TENURE_PERIOD (2026-11-21T03:00:00Z), TENURE_PERIOD_EPOCH
   (in seconds), TENURE_ATTEMPT (1, 2, ...)    of a periodic job's run
 
-Signals: SIGTERM, SIGINT and SIGHUP stop politely (end COMMAND, release, exit); a second one (500 ms later or more), or
+Signals: SIGTERM, SIGINT and SIGHUP stop gracefully (end COMMAND, release, exit); a second one (500 ms later or more), or
 SIGQUIT, kills COMMAND at once. SIGUSR1 and SIGUSR2 go to COMMAND.)",
       .exits = {{"0",
                  "stopped by a signal; with --once: nothing was due, or COMMAND's own code (128 + N if signal N "
@@ -145,7 +145,7 @@ SIGQUIT, kills COMMAND at once. SIGUSR1 and SIGUSR2 go to COMMAND.)",
                 {"81", "--once: leadership was lost before COMMAND was done; it was ended"},
                 {"82", "--wait: not elected in time, another copy leads"},
                 {"83",
-                 "the store can never be used as it is configured, or did not take the begin of a run; --wait: "
+                 "the store can never be used as it is configured, or did not record the start of a run; --wait: "
                  "not elected in time, the store cannot be reached"},
                 {"86", "--wait: not elected in time; it is not known whether an attempt arrived"},
                 {"126", "COMMAND cannot be executed"},

@@ -131,7 +131,7 @@ void ServiceNotifier::flush(const Instant& now) {
   failedAt_ = error == 0 ? std::nullopt : std::optional{now};
   if (error == 0) return pending_.clear();
   if (std::exchange(failureTold_, true)) return;
-  logger_.log(LogLevel::warn, "the service manager cannot be told how this service is (NOTIFY_SOCKET=" + address_ +
+  logger_.log(LogLevel::warn, "the state cannot be reported to the service manager (NOTIFY_SOCKET=" + address_ +
                                   "): " + errnoText(error) + "; tries again each second");
 }
 

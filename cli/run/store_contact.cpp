@@ -67,12 +67,13 @@ std::optional<StoreContact::Finding> StoreContact::judgeWait(const Instant& now,
   if (status.leaderSeenAgo.count() < 0) {
     return Finding{LogLevel::error, notYet + ": the store has not answered", {}, exitStore};
   }
-  return Finding{LogLevel::error, notYet + "; nobody leads " + options_.lease + " yet", {}, exitBusy};
+  const std::string why = status.ready ? "" : ", and this copy is not ready (candidate.ready)";
+  return Finding{LogLevel::error, notYet + "; there is no leader of " + options_.lease + " yet" + why, {}, exitBusy};
 }
 
 std::string StoreContact::standbyText() const {
   if (!isMade()) return "waiting for the store";
-  if (!leader_ || leader_->self) return "standing by, nobody leads";
+  if (!leader_ || leader_->self) return "standing by, no leader";
   if (pauseIn(leader_->holder)) return "standing by, the group is paused";
   return "standing by, " + shown(nameOf(leader_->holder), mostOfHolder) + " leads";
 }

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "cli/group/store_calls.hpp"
 #include "cli/process/adopted.hpp"
@@ -18,6 +17,7 @@
 #include "config/src/store_types.hpp"
 #include "hook_run.hpp"
 #include "job_run.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -126,6 +126,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
                 .busyIsFine = options_.busyIsFine,
                 .namesHolder = options_.namesHolder},
                readClock()},
+      readiness_{readiness()},
       periods_{periodsOf(options_, group_, tasks_, logger_)},
       restartDelay_{group_.timing().duration()},
       work_{workOptions(),
@@ -167,19 +168,47 @@ TermWorkEvents Supervisor::workEvents() {
           [this](const std::string& message) { complain(message); }, [this] { quietLog_.open(); }};
 }
 
-/// What a process finds that acts under this term.
-JobSpec Supervisor::termSpec(const Leadership& term) const {
+std::optional<Readiness> Supervisor::readiness() {
+  const HooksConfig& hooks = options_.hooks;
+  if (hooks.ready.empty()) return std::nullopt;
+  return Readiness{{.every = hooks.readyEvery,
+                    .run =
+                        [this](const Instant& now) {
+                          JobSpec spec = groupSpec();
+                          spec.command = hookCommand(options_.hooks.ready);
+                          return std::make_unique<HookRun>("candidate.ready", spec, options_.hooks.timeout,
+                                                           signalState_, now, nullptr);
+                        },
+                    .changed = [this](bool ready, const std::string& why) { readyChanged(ready, why); }}};
+}
+
+void Supervisor::readyChanged(bool ready, const std::string& why) {
+  if (ready) {
+    logger_.log(LogLevel::info, "is ready");
+  } else {
+    logger_.log(LogLevel::warn, "is not ready: " + why);
+  }
+  if (candidacy_) candidacy_->setReady(ready, "not ready: " + why);
+}
+
+JobSpec Supervisor::groupSpec() const {
   JobSpec spec;
-  spec.environment = {{"TENURE_FENCING_TOKEN", toString(term.fencingToken())},
-                      {"TENURE_GROUP", group_.name()},
-                      {"TENURE_LEASE", term.leaseName()},
-                      {"TENURE_CANDIDATE", term.holder()},
+  spec.environment = {{"TENURE_GROUP", group_.name()},
                       {"TENURE_STORE", group_.store()->describe()},
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
   if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
+  return spec;
+}
+
+/// What a process finds that acts under this term.
+JobSpec Supervisor::termSpec(const Leadership& term) const {
+  JobSpec spec = groupSpec();
+  spec.environment["TENURE_FENCING_TOKEN"] = toString(term.fencingToken());
+  spec.environment["TENURE_LEASE"] = term.leaseName();
+  spec.environment["TENURE_CANDIDATE"] = term.holder();
   // As long as anything of the job is left, this holder must count as alive.
-  const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
+  const std::shared_ptr<DeathNotice> notice = extended(group_.store())->deathNotice();
   if (notice) spec.livenessFile = notice->descriptor();
   return spec;
 }
@@ -190,6 +219,7 @@ int Supervisor::run() {
     return fault->exitCode;
   }
   requireFreeDescriptors(tasks_.descriptor(), descriptorsNeeded);
+  requireWaitid();
   if (!options_.http.empty() && !beginToListen()) return exitFailed;
   compete();
   while (!finished_) {
@@ -213,13 +243,14 @@ bool Supervisor::beginToListen() {
   }
   http_ = std::move(*listener);
   http_->watch(store_.metrics);
-  http_->watch([counts = jobCounts_, group = toString(group_.key())] { return counts->families(group); });
+  http_->watch([counts = jobCounts_, group = group_.name()] { return counts->families(group); });
   return true;
 }
 
 void Supervisor::compete() {
   pausedAt_.reset();
-  candidacy_ = std::make_unique<Candidacy>(group_, candidacyEvents(), tasks_, publisher_, view_, routing_);
+  candidacy_ = std::make_unique<Candidacy>(group_, candidacyEvents(), tasks_, publisher_, view_, routing_,
+                                           !readiness_ || readiness_->isReady());
   view_ = candidacy_->view();
   if (http_) http_->watch(view_);
 }
@@ -244,9 +275,11 @@ void Supervisor::wait() {
   const Instant now = readClock();
   std::optional<nanoseconds> left = earlier(work_.untilWake(now), contact_.untilLook(now, candidacy_ != nullptr));
   left = earlier(earlier(left, shutdown_.untilQuit(now)), service_.untilAct(now));
+  if (readiness_) left = earlier(left, readiness_->untilWake(now));
   if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
   timer_.arm(earlier(left, stubbornNote_.untilDue(now)));
   std::vector<pollfd> entries = work_.descriptors();
+  if (const auto ready = readiness_ ? readiness_->descriptor() : std::nullopt) entries.push_back(*ready);
   for (const int fd :
        {signals_.descriptor(), tasks_.descriptor(), timer_.descriptor(), guard_.control(), guard_.pidfd()}) {
     entries.push_back({fd, POLLIN, 0});
@@ -309,6 +342,7 @@ void Supervisor::advance(const Instant& now) {
   if (work_.job() == nullptr) stubbornNote_.drop();
   if (const auto note = contact_.takeNote(now)) complain(*note);
   if (const auto note = stubbornNote_.take(now)) complain(*note);
+  if (readiness_) readiness_->act(now);
   work_.act(now);
   lookAtStore(now);
   settle(now);
@@ -318,6 +352,7 @@ void Supervisor::advance(const Instant& now) {
 
 void Supervisor::leave(int code) {
   shutdown_.leave(code);
+  if (readiness_) readiness_->stop();
   if (code != exitOk) quietLog_.open();
   contact_.stopWaiting();
   if (candidacy_) {
@@ -330,7 +365,7 @@ void Supervisor::leave(int code) {
 void Supervisor::pauseAndCompete(bool failed, nanoseconds ran, const std::string& why) {
   const nanoseconds delay = restartDelay_.afterEnd(failed, ran);
   logger_.log(failed ? LogLevel::warn : LogLevel::info,
-              "gives leadership up, because " + why + "; competes again in " + secondsText(delay));
+              "gives up leadership, because " + why + "; competes again in " + secondsText(delay));
   candidacy_->stop();  // released at once; `stopped` begins the pause
 }
 
@@ -338,8 +373,7 @@ void Supervisor::pauseAndCompete(bool failed, nanoseconds ran, const std::string
 void Supervisor::settle(const Instant& now) {
   if (!stopped_ || !work_.isOver()) return;
   if (*stopped_ == ReleaseResult::unknown || *stopped_ == ReleaseResult::notDrained) {
-    logger_.log(LogLevel::warn,
-                "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires by itself");
+    logger_.log(LogLevel::warn, "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires");
   }
   shutdown_.electorStopped(*stopped_);
   stopped_.reset();
@@ -385,7 +419,7 @@ void Supervisor::quit() {
   if (shutdown_.code() != exitOk || mayLead) quietLog_.open();
   if (!mayLead) exitAtOnce(shutdown_.code());
   complain("it is not known whether an attempt to acquire " + toString(group_.key()) +
-           " arrived, because the store has not answered; if it did, nobody is elected for " +
+           " arrived, because the store has not answered; if it did, no candidate is elected for " +
            durationText(group_.timing().duration()));
   exitAtOnce(exitUnknown);
 }
@@ -407,7 +441,8 @@ void Supervisor::tellService(const Instant& now) {
 std::string Supervisor::serviceText() const {
   if (std::string text = work_.text(group_.name()); !text.empty()) return text;
   if (shutdown_.isNear()) return "stopping";
-  return pausedAt_ ? "pausing after a job that has ended" : contact_.standbyText();
+  if (pausedAt_) return "pausing after a job that has ended";
+  return contact_.standbyText() + (readiness_ && !readiness_->isReady() ? ", not ready" : "");
 }
 
 }  // namespace tenure::cli

@@ -21,6 +21,7 @@
 #include "job_counts.hpp"
 #include "job_deadline.hpp"
 #include "periodic_job.hpp"
+#include "readiness.hpp"
 #include "service_notifier.hpp"
 #include "shutdown.hpp"
 #include "startup_log.hpp"
@@ -77,6 +78,10 @@ class Supervisor {
   [[nodiscard]] TermWork::Options workOptions() const;
   [[nodiscard]] TermProcesses processes();
   [[nodiscard]] TermWorkEvents workEvents();
+  [[nodiscard]] std::optional<Readiness> readiness();
+  void readyChanged(bool ready, const std::string& why);
+  /// What every process finds that is started here.
+  [[nodiscard]] JobSpec groupSpec() const;
   [[nodiscard]] JobSpec termSpec(const Leadership& term) const;
 
   void stopPolitely(int signal, bool first, const Instant& now);
@@ -114,6 +119,7 @@ class Supervisor {
 
   Shutdown shutdown_;
   StoreContact contact_;
+  std::optional<Readiness> readiness_;  ///< empty: `candidate.ready` is not given
   /// Null: the command runs for as long as this copy leads. It must outlive the candidacy, whose end may still answer
   /// its writes.
   std::unique_ptr<PeriodicJob> periods_;

@@ -189,7 +189,7 @@ void TermWork::judgeEnd(const ExitStatus& status, bool byItself, const Instant& 
   }
   if (parts_.shutdown.isLeaving()) return;
   const bool failed = status.shellCode() != 0;
-  if (byItself) return giveUp(failed, "the job ended by itself", now);
+  if (byItself) return giveUp(failed, "the job ended", now);
   // A renewal may be confirmed in the last moment, when the guard has told the job already that its time is over. Then
   // this copy leads on, and without a job it would do so for ever.
   if (term_->leads()) {
@@ -342,7 +342,7 @@ void TermWork::startRevoked(const Instant& now) {
                       {{"hook", "on_revoked"}, {"token", term_->fencingToken()}});
   } catch (const std::exception& error) {
     events_.complain(std::string{"hook on_revoked cannot be started: "} + error.what() +
-                     "; the lease is not released, it expires by itself");
+                     "; the lease is not released, it expires");
     holding_ = true;
   }
 }
@@ -354,7 +354,7 @@ void TermWork::endRevoked() {
                     {{"hook", "on_revoked"}, {"exit_code", hook->status()->shellCode()}});
   if (hook->succeeded()) return dropTerm();
   holding_ = term_->isValid();
-  events_.complain(hook->text() + (holding_ ? "; the lease is not released, it expires by itself" : ""));
+  events_.complain(hook->text() + (holding_ ? "; the lease is not released, it expires" : ""));
   if (!holding_) dropTerm();
 }
 

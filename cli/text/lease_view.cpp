@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "config/src/duration.hpp"
 #include "election/src/leader_document.hpp"
@@ -62,20 +62,19 @@ bool isFarAway(const LeaseView& view) noexcept { return isOver(view) || view.ren
 std::string stateText(const LeaseView& view, bool colours) {
   switch (view.state()) {
     case LeaseViewState::none:
-      return coloured("nobody leads; nobody has led yet", Colour::warning, colours);
+      return coloured("no leader; there has been none yet", Colour::warning, colours);
     case LeaseViewState::released:
-      return coloured(view.pause ? "nobody leads; the last pause has ended"
-                                 : "nobody leads; the last leader has released the lease",
-                      Colour::warning, colours);
+      return coloured(
+          view.pause ? "no leader; the last pause has ended" : "no leader; the last leader has released the lease",
+          Colour::warning, colours);
     case LeaseViewState::held:
       return coloured("held", Colour::good, colours);
     case LeaseViewState::vanished:
-      return coloured("nobody leads; the record of the last term was deleted, so candidates wait out its lease",
+      return coloured("no leader; the record of the last term was deleted, so candidates wait until its lease is over",
                       Colour::bad, colours);
     case LeaseViewState::paused:
-      return coloured(
-          isOver(view) ? "paused: nobody leads; by the wall clocks its time is over" : "paused: nobody leads",
-          Colour::warning, colours);
+      return coloured(isOver(view) ? "paused: no leader; by the wall clocks the pause is over" : "paused: no leader",
+                      Colour::warning, colours);
     case LeaseViewState::silent:
       break;
   }

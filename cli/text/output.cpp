@@ -111,7 +111,7 @@ bool say(const std::string& text, const std::function<bool()>& givesUp) {
   }
   if (error == EPIPE) std::raise(SIGPIPE);  // the writer's thread takes no signals
   if (error == 0) return true;
-  complain("cannot write the output: " + (error == ETIMEDOUT ? "nobody reads it" : errnoText(error)));
+  complain("cannot write the output: " + (error == ETIMEDOUT ? "its reader has stopped reading" : errnoText(error)));
   return false;
 }
 

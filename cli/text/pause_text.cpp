@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "environment.hpp"
 #include "lease_view.hpp"
@@ -47,7 +47,7 @@ std::string faultOf(const Pause& pause) {
   const std::size_t room = mostOwnerBytes - pauseOwner({pause.by, {}}).size();
   if (pause.why.size() > room) {
     return "--why has " + std::to_string(pause.why.size()) + " bytes, and " + std::to_string(room) +
-           " fit into the record beside \"" + pauseOwner({pause.by, {}}) + "\"";
+           " fit into the record with \"" + pauseOwner({pause.by, {}}) + "\"";
   }
   if (!faultOfCandidateName(pauseOwner(pause))) return {};
   if (const auto fault = isUtf8(pause.why) ? faultOfNameText(pause.why) : std::nullopt) return "--why " + *fault;

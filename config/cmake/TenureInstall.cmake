@@ -146,7 +146,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/contract/" DESTINATION "${contrac
   COMPONENT tenure_development FILES_MATCHING
   PATTERN "*_contract.cpp" PATTERN "store_c*.?pp" PATTERN "*_test.cpp" EXCLUDE)
 # What the suite knows of a store beyond the port for authors.
-foreach(header store_checks stored_key)
+foreach(header extended_store store_checks stored_key)
   install(FILES "${PROJECT_SOURCE_DIR}/lockcore/port/${header}.hpp" DESTINATION "${contract_directory}/lockcore/port"
     COMPONENT tenure_development)
 endforeach()

@@ -1,7 +1,4 @@
-#include "go_yaml.hpp"
-
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <map>
@@ -9,13 +6,14 @@
 #include <system_error>
 #include <utility>
 
+#include "kubeconfig_file.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::config {
 namespace {
 
-constexpr std::size_t deepest = 1000;         // with what aliases stand for: each level takes stack
+constexpr std::size_t mostLevels = 1000;      // with what aliases stand for: each level takes stack
 constexpr std::size_t mostAliased = 100'000;  // values that stand for aliases: a few lines could ask for a billion
 
 enum class Type { text, number, boolean, nothing, infinite };
@@ -98,7 +96,7 @@ class Converter {
   YamlNode convert(const YamlNode& raw) {
     if (document_.fatal) return {YamlNode::Kind::refused, raw.offset};
     if (aliases_ > 0 && ++aliased_ > mostAliased) return refused(raw, "its aliases stand for too many values");
-    if (depth_ >= deepest) return refused(raw, "nested more than " + std::to_string(deepest) + " levels deep");
+    if (depth_ >= mostLevels) return refused(raw, "nested more than " + std::to_string(mostLevels) + " levels deep");
     ++depth_;
     YamlNode node = converted(raw);
     --depth_;
@@ -230,7 +228,7 @@ class Converter {
       case Type::number:
         return {YamlNode::Kind::number, raw.offset, raw.text};
       case Type::infinite:
-        return refused(raw, inQuotes(raw.text) + " is no number of JSON; put it into quotes");
+        return refused(raw, inQuotes(raw.text) + " is not a JSON number; put it into quotes");
       case Type::text:
         break;
     }

@@ -3,6 +3,7 @@
 
 #include <tenure/config/group_config.hpp>
 
+#include "election/src/checked_group.hpp"
 #include "election/src/listen_address.hpp"
 #include "sections.hpp"
 #include "store_types.hpp"
@@ -17,8 +18,8 @@ bool operator==(const GroupConfig& a, const GroupConfig& b) {
   return parts(a) == parts(b);
 }
 
-OptionFaults faultsOf(const GroupConfig& config) {
-  OptionFaults faults = faultsOf(config.options);
+OptionFaults config::faultsOf(const GroupConfig& config, OptionFaults ofOptions) {
+  OptionFaults faults = std::move(ofOptions);
   for (OptionFault& ofStore : config::typeOf(config.store).faults(config.store)) {
     ofStore.field = "store." + ofStore.field;
     faults.push_back(std::move(ofStore));
@@ -36,14 +37,16 @@ OptionFaults faultsOf(const GroupConfig& config) {
   return faults;
 }
 
+OptionFaults faultsOf(const GroupConfig& config) { return config::faultsOf(config, faultsOf(config.options)); }
+
 std::shared_ptr<LeaseStore> makeStore(const StoreConfig& store, Logger logger) {
   return config::typeOf(store).make(store, std::move(logger));
 }
 
 boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, Logger logger) {
-  if (OptionFaults faults = faultsOf(config); !faults.empty()) return faults;
-  auto store = makeStore(config.store, logger);
-  return Group::make(config.options, std::move(store), std::move(logger));
+  CheckedGroup checked{config.options};
+  if (OptionFaults faults = config::faultsOf(config, checked.faults); !faults.empty()) return faults;
+  return std::move(checked).with(makeStore(config.store, logger), logger);
 }
 
 boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config) {

@@ -263,7 +263,8 @@ void GroupReader::store(const KeySpec& spec, const YamlNode& value, const std::s
                         const std::string& written) {
   const std::string path = inFile(spec.key.path);
   if (auto wrong = spec.set(text, config_)) return fault(value.offset, path, wrong->message + written);
-  if (path.starts_with("hooks.") && text != value.text) config_.hooksAsWritten[path] = value.text;
+  if ((path.starts_with("hooks.") || path == "candidate.ready") && text != value.text)
+    config_.hooksAsWritten[path] = value.text;
   outOfRange_[path] = outOfRange(text, spec.key.allowed).message + written;
   if (path == "store.type") storeTypeKnown_ = true;
 }
@@ -284,7 +285,8 @@ std::optional<std::string> GroupReader::expanded(const KeySpec& spec, const Yaml
 /// What the options' own checks find is reported at the key concerned. First come the values that are wrong whatever
 /// the others are, in the file's own spelling; then what is left to judge.
 void GroupReader::checkValues() {
-  OptionFaults wrong = faultsOf(config_);
+  checked_.emplace(config_.options);
+  OptionFaults wrong = faultsOf(config_, checked_->faults);
   const auto others = std::stable_partition(wrong.begin(), wrong.end(), [&](OptionFault& each) {
     each.field = keyOf(each.field);
     return each.outOfOwnRange && outOfRange_.count(each.field) != 0;

@@ -10,11 +10,18 @@
 
 #include <tenure/config/load_group.hpp>
 
+#include "election/src/checked_group.hpp"
 #include "schema.hpp"
 #include "source_text.hpp"
 #include "yaml_tree.hpp"
 
 namespace tenure::config {
+
+/// A config without faults, with its options as they were checked.
+struct LoadedGroup {
+  GroupConfig config;
+  CheckedGroup options;
+};
 
 struct ReaderFault {
   Place place;
@@ -30,7 +37,8 @@ class GroupReader {
 
   void read(const YamlNode& root);
 
-  [[nodiscard]] const GroupConfig& config() const noexcept { return config_; }
+  /// If there are no faults.
+  [[nodiscard]] LoadedGroup group() const { return {config_, checked_.value()}; }
   [[nodiscard]] const std::vector<ReaderFault>& faults() const noexcept { return faults_; }
 
  private:
@@ -65,6 +73,7 @@ class GroupReader {
   const VariableSource& variables_;
 
   GroupConfig config_;
+  std::optional<CheckedGroup> checked_{};
   std::vector<ReaderFault> faults_;
   std::map<std::string, std::size_t, std::less<>> offsets_;  ///< of each key's value, by the key's path; "" is the file
   std::map<std::string, std::string, std::less<>> outOfRange_;  ///< what is said of each value if it is out of range

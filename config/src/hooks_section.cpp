@@ -25,6 +25,26 @@ KeySpec commandKey(KeyText text, Access access) {
 
 }  // namespace
 
+void addReadyKeys(std::vector<KeySpec>& out) {
+  out.push_back(commandKey(
+      {.path = "candidate.ready",
+       .example = "curl -fsS http://localhost:8080/healthz",
+       .about = "A command that tenure run runs by /bin/sh -c to find out whether this candidate may be elected: exit "
+                "code 0 means yes. Until its first success this candidate does not compete. A run that takes longer "
+                "than hooks.timeout is killed and means no. Write $$ for a dollar sign. Programs that embed the "
+                "library call setReady instead. For groups with one lease."},
+      [](auto& hooks) -> auto& { return hooks.ready; }));
+  out.push_back(keySpec<milliseconds>(
+      {.path = "candidate.ready_every", .about = "The time from the end of a run of candidate.ready to the next run."},
+      durationCodec(timeoutRange), [](auto& config) -> auto& { return config.hooks.readyEvery; }));
+  out.push_back(keySpec<OnUnready>(
+      {.path = "candidate.on_unready",
+       .about = "The reaction of a leader that turns unready: keep means that it leads on, step_down that it gives "
+                "leadership up, as after tenure resign."},
+      choiceCodec<OnUnready>({{"keep", OnUnready::keep}, {"step_down", OnUnready::stepDown}}),
+      [](auto& config) -> auto& { return config.options.candidate.onUnready; }));
+}
+
 void addHookKeys(std::vector<KeySpec>& out) {
   out.push_back(commandKey(
       {.path = "hooks.on_elected",
@@ -56,13 +76,19 @@ OptionFaults faultsOfHooks(const GroupConfig& config) {
     faults.push_back(
         {"hooks.timeout", std::to_string(hooks.timeout.count()) + "ms is out of range; allowed is 100ms to 1h", true});
   }
+  if (!timeoutRange.holds(hooks.readyEvery)) {
+    faults.push_back({"candidate.readyEvery",
+                      std::to_string(hooks.readyEvery.count()) + "ms is out of range; allowed is 100ms to 1h", true});
+  }
   if (hooks.isEmpty()) return faults;
+  HooksConfig onlyReady = hooks;
+  onlyReady.ready.clear();
+  const std::string key = onlyReady.isEmpty() ? "candidate.ready" : "hooks";
   if (!config.options.shards.shardNames().empty()) {
-    faults.push_back(
-        {"hooks", "cannot be given in a group with shards; tenure run, which runs them, is for one lease"});
+    faults.push_back({key, "cannot be given in a group with shards; tenure run, which runs them, is for one lease"});
   }
   if (config.options.candidate.mode == CandidateMode::observe) {
-    faults.push_back({"hooks", "cannot be given together with candidate.mode observe; an observer never leads"});
+    faults.push_back({key, "cannot be given together with candidate.mode observe; an observer never leads"});
   }
   return faults;
 }

@@ -12,7 +12,7 @@ namespace tenure {
 namespace {
 
 constexpr const char* onlyOneLease =
-    "cannot be given in a group with shards; jobs run under one lease, in a group of their own";
+    "cannot be given in a group with shards; jobs run under one lease, in a separate group";
 constexpr const char* onlyWatches =
     "cannot be given together with candidate.mode observe; an observer never leads, so it runs no job";
 

@@ -11,7 +11,6 @@
 
 #include <tenure/config/load_group.hpp>
 
-#include "config_file.hpp"
 #include "kubeconfig_file.hpp"
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "go_yaml.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 

@@ -7,7 +7,6 @@
 
 #include <tenure/config/load_group.hpp>
 
-#include "config_file.hpp"
 #include "group_reader.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/system_error.hpp"
@@ -30,8 +29,9 @@ void sortByPlace(ConfigFaults& faults) {
   });
 }
 
-result<GroupConfig, ConfigFaults> readDocument(const config::SourceText& source, const std::string& name,
-                                               const VariableSource& variables) {
+using Loaded = result<config::LoadedGroup, ConfigFaults>;
+
+Loaded readDocument(const config::SourceText& source, const std::string& name, const VariableSource& variables) {
   const config::YamlDocument document = config::parseYaml(source);
   ConfigFaults faults;
   for (const config::YamlFault& wrong : document.faults) {
@@ -44,27 +44,12 @@ result<GroupConfig, ConfigFaults> readDocument(const config::SourceText& source,
   } else if (!document.fatal) {
     add(faults, name, {1, 1}, "", "the file is empty; it needs at least group and store");
   }
-  if (faults.empty()) return reader.config();
+  if (faults.empty()) return reader.group();
   sortByPlace(faults);
   return faults;
 }
 
-/// The group of a config that was read. Faults (there can be none after a load) are reported as those of the file.
-result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& config, const std::string& name) {
-  if (!config) return config.error();
-  // The reader has checked it; a second check would be for nothing.
-  const Logger logger = Logger::toStderr(config->logLevel, config->logFormat);
-  auto group = Group::make(config->options, makeStore(config->store, logger), logger);
-  if (group) return *std::move(group);
-  ConfigFaults faults;
-  for (const OptionFault& wrong : group.error()) add(faults, name, {}, config::keyOf(wrong.field), wrong.message);
-  return faults;
-}
-
-}  // namespace
-
-result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text, const std::string& name,
-                                                          const VariableSource& variables) {
+Loaded readText(std::string_view text, const std::string& name, const VariableSource& variables) {
   if (text.size() > config::maxFileBytes) {
     return ConfigFaults{{name, 1, 1, "", "the text is larger than 1 MiB; check that it is the right one"}};
   }
@@ -75,28 +60,56 @@ result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text,
   return readDocument(source, name, variables);
 }
 
-result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file) {
+Loaded readFile(const std::filesystem::path& file) {
   auto text = config::readSmallFile(file, "check the path, or write one with tenure init");
   if (!text) {
     const int start = text.error().isOfContent ? 1 : 0;
     return ConfigFaults{{file.string(), start, start, "", text.error().message}};
   }
-  auto config = loadGroupConfigFromText(*text, file.string());
-  if (!config) return config;
+  Loaded loaded = readText(*text, file.string(), environmentVariables());
+  if (!loaded) return loaded;
   std::error_code error;
   const std::filesystem::path absolute = file.is_absolute() ? file : detail::workingDirectory(error) / file;
   if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + errnoText(error)}};
-  config::typeOf(config->store).resolvePaths(config->store, absolute.parent_path());
-  return config;
+  config::typeOf(loaded->config.store).resolvePaths(loaded->config.store, absolute.parent_path());
+  return loaded;
+}
+
+result<GroupConfig, ConfigFaults> configOf(Loaded loaded) {
+  if (!loaded) return loaded.error();
+  return std::move(loaded->config);
+}
+
+/// The store may still refuse the names of shards.
+result<Group, ConfigFaults> groupOf(Loaded loaded, const std::string& name) {
+  if (!loaded) return loaded.error();
+  const GroupConfig& config = loaded->config;
+  const Logger logger = Logger::toStderr(config.logLevel, config.logFormat);
+  auto group = std::move(loaded->options).with(makeStore(config.store, logger), logger);
+  if (group) return *std::move(group);
+  ConfigFaults faults;
+  for (const OptionFault& wrong : group.error()) add(faults, name, {}, config::keyOf(wrong.field), wrong.message);
+  return faults;
+}
+
+}  // namespace
+
+result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text, const std::string& name,
+                                                          const VariableSource& variables) {
+  return configOf(readText(text, name, variables));
+}
+
+result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file) {
+  return configOf(readFile(file));
 }
 
 result<Group, ConfigFaults> loadGroup(const std::filesystem::path& file) {
-  return groupOf(loadGroupConfig(file), file.string());
+  return groupOf(readFile(file), file.string());
 }
 
 result<Group, ConfigFaults> loadGroupFromText(std::string_view text, const std::string& name,
                                               const VariableSource& variables) {
-  return groupOf(loadGroupConfigFromText(text, name, variables), name);
+  return groupOf(readText(text, name, variables), name);
 }
 
 std::string toString(const ConfigFault& fault) {

@@ -6,8 +6,8 @@
 #include "sections.hpp"
 #include "store_types.hpp"
 #ifdef TENURE_HAS_STORE_KUBERNETES
-#include "lockcore/stores/kubernetes/src/label_selector.hpp"
-#include "lockcore/stores/kubernetes/src/names.hpp"
+#include "lockcore/kubernetes/label_selector.hpp"
+#include "lockcore/kubernetes/names.hpp"
 #endif
 
 namespace tenure::config {
@@ -20,7 +20,7 @@ OptionFaults faultsOfValues(const RoutingConfig& routing) {
     faults.push_back({"routing.pod", "is missing; give it, such as pod: \"${POD_NAME}\""});
   } else if (!kubernetes_store::isObjectName(routing.pod)) {
     faults.push_back({"routing.pod", inQuotes(routing.pod) +
-                                         " is no name of a pod: up to 253 lower-case letters, digits, hyphens and "
+                                         " is not a pod name: up to 253 lower-case letters, digits, hyphens and "
                                          "dots (RFC 1123)"});
   }
   if (std::string fault = kubernetes_store::faultOfSelector(routing.selector); !fault.empty())
@@ -59,7 +59,7 @@ OptionFaults faultsOfRouting(const GroupConfig& config) {
   }
   OptionFaults faults = faultsOfValues(config.routing);
   if (!config.options.shards.shardNames().empty())
-    faults.push_back({section, "cannot be given in a group with shards; each shard has a leader of its own"});
+    faults.push_back({section, "cannot be given in a group with shards; each shard has its own leader"});
   return faults;
 }
 

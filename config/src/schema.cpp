@@ -28,7 +28,7 @@ KeySpec groupKey() {
 Codec<std::string> addressCodec() {
   Codec<std::string> codec = textCodec("1 to 256 printable characters of ASCII without spaces");
   codec.parse = [parse = codec.parse](std::string_view text) -> boost::system::result<std::string, ValueFault> {
-    if (text == "off") return ValueFault{"\"off\" is no address; leave the key out to state none"};
+    if (text == "off") return ValueFault{"\"off\" is not an address; leave the key out if there is none"};
     return parse(text);
   };
   return codec;
@@ -309,22 +309,21 @@ const std::vector<SectionSpec>& sections() {
        .about =
            "A sharded election (ShardedElector): a lease for each shard, spread evenly over the candidates that are "
            "present."},
-      {.name = "store", .required = true, .example = sampleStore(), .about = "Where the lease is kept."},
+      {.name = "store", .required = true, .example = sampleStore(), .about = "The store that holds the lease."},
       {.name = "http", .example = "{ listen: \"127.0.0.1:9200\" }", .about = "What tenure run shows over HTTP."},
       {.name = "log", .example = "{ level: info }", .about = "The lines that the library writes."},
       {.name = "routing",
        .example = "{ pod: \"${POD_NAME}\", selector: app=scheduler }",
        .about =
            "For pods of Kubernetes (store.type kubernetes): tenure run keeps the label tenure.dev/role=leader on the "
-           "pod that leads, and on no other one, so that a Service can select it. Routing is no fence. The user "
+           "pod that leads, and on no other one, so that a Service can select it. Routing is not a fence. The user "
            "needs the rights get, list and patch on pods. For groups with one lease."},
       {.name = "hooks",
        .example = "{ on_elected: \"./address up\" }",
-       .about =
-           "Commands that tenure run runs by /bin/sh -c at the events of a term, with the job's environment and "
-           "TENURE_REMAINING_MS. They never delay a renewal. Write $$ for a dollar sign. A program with an elector of "
-           "its own has callbacks instead, and runs none of them. For groups with one lease, and not with "
-           "candidate.mode observe."},
+       .about = "Commands that tenure run runs by /bin/sh -c at the events of a term, with the job's environment and "
+                "TENURE_REMAINING_MS. They never delay a renewal. Write $$ for a dollar sign. A program with its own "
+                "elector has callbacks instead, and runs none of them. For groups with one lease, and not with "
+                "candidate.mode observe."},
       {.name = "jobs",
        .named = true,
        .example = "{ nightly: { schedule: \"0 3 * * *\" } }",
@@ -340,6 +339,7 @@ const std::vector<KeySpec>& keySpecs() {
   static const std::vector<KeySpec> all = [] {
     std::vector<KeySpec> specs{groupKey()};
     addCandidateKeys(specs);
+    addReadyKeys(specs);
     addLeaseKeys(specs);
     addShardKeys(specs);
     addStoreKeys(specs);

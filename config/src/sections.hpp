@@ -1,4 +1,4 @@
-// The sections `jobs`, `hooks` and `routing`: their keys, and the rules for them.
+// The sections `jobs`, `hooks` and `routing`: their keys, and the rules for them and for all sections together.
 #pragma once
 
 #include <string>
@@ -25,6 +25,7 @@ void addJobKeys(std::vector<KeySpec>& out);
 
 [[nodiscard]] OptionFaults faultsOfJobs(const GroupConfig& config);
 
+void addReadyKeys(std::vector<KeySpec>& out);
 void addHookKeys(std::vector<KeySpec>& out);
 
 [[nodiscard]] OptionFaults faultsOfHooks(const GroupConfig& config);
@@ -34,6 +35,9 @@ inline constexpr std::string_view routingSection = "routing";
 void addRoutingKeys(std::vector<KeySpec>& out);
 
 [[nodiscard]] OptionFaults faultsOfRouting(const GroupConfig& config);
+
+/// faultsOf(config), where those of `config.options` are known.
+[[nodiscard]] OptionFaults faultsOf(const GroupConfig& config, OptionFaults ofOptions);
 
 /// kubernetesOptionsOf(). Throws std::runtime_error with all faults of the kubeconfig file, and UnusableHere where it,
 /// or a file that its context names, cannot be opened, and nothing else is wrong.

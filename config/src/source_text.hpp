@@ -1,13 +1,16 @@
-// The bytes of a configuration file, and the line and column of each.
+// The bytes of a configuration file: how they are read, and the line and column of each.
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <boost/system/result.hpp>
+
+#include "duration.hpp"
 
 namespace tenure::config {
 
@@ -55,5 +58,13 @@ class SourceText {
 /// What YAML 1.1 lets a file be, as UTF-8: UTF-16 with a byte order mark too. A CR alone becomes LF. Refused is what is
 /// not well-formed, and a control character.
 [[nodiscard]] boost::system::result<std::string, TextFault> textOfYaml(std::string_view bytes);
+
+inline constexpr std::size_t maxFileBytes = std::size_t{1} << 20U;
+
+/// Reads only regular files (nothing that could block or never end), of at most `most` bytes. `cure`: what to do where
+/// there is none.
+[[nodiscard]] boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file,
+                                                                           const std::string& cure,
+                                                                           std::size_t most = maxFileBytes);
 
 }  // namespace tenure::config

@@ -10,14 +10,12 @@ std::vector<StoreType> rowsOf(const std::variant<Options...>& /*list*/) {
   return {storeType<Options>()...};
 }
 
-bool isMissing(const StoreType& type) { return !type.without.empty(); }
-
 }  // namespace
 
 const std::vector<StoreType>& storeTypes() {
   static const std::vector<StoreType> types = [] {
     std::vector<StoreType> rows = rowsOf(StoreConfig{});
-    rows.erase(std::remove_if(rows.begin(), rows.end(), isMissing), rows.end());
+    std::erase_if(rows, [](const StoreType& type) { return !type.without.empty(); });
     for (StoreType& type : rows) {
       for (KeySpec& spec : type.keys) spec.key.storeType = type.name;
     }

@@ -50,7 +50,7 @@ class Expander {
       out_.text += '$';
       at_ += 2;
     } else if (!rest.starts_with("${")) {
-      fault("a single $ stands for nothing; " + std::string{forms});
+      fault("a single $ has no meaning; " + std::string{forms});
       ++at_;
     } else if (const std::size_t end = rest.find('}'); end == std::string_view::npos) {
       fault(inQuotes(rest) + " has no closing brace; " + std::string{forms});

@@ -214,17 +214,17 @@ group: my-group
 
 )" + type.sample +
          R"(
-# How people recognise this candidate; each process adds random bits of its own.
+# How people recognise this candidate; each process adds random bits.
 candidate:
   id: "${HOSTNAME}"
 
-# A leader that falls silent loses the lease after `duration`; it renews every `heartbeat`.
+# A leader that stops renewing loses the lease after `duration`; it renews every `heartbeat`.
 lease:
   duration: 10s
   heartbeat: 3s
 
 # What happens when leadership is lost and the work does not stop in time:
-# callback tells it and no more; terminate also ends the process.
+# callback only notifies the work; terminate also ends the process.
 on_lost: callback
 )";
 }

@@ -83,9 +83,9 @@ AwaitedTerm::AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept
     : term_{std::move(term)}, work_{std::move(work)} {}
 
 /// In a forked child the term's token has fired, and `cancel` may be locked for ever.
-void AwaitedTerm::whenRevoked(std::function<void(bool)> done, const std::stop_token& cancel) const {
-  if (!handleOf(term_).mark.isHere()) return tell(done, true);
-  std::make_shared<RevocationWait>(std::move(done))->begin(term_.stopToken(), cancel);
+void whenRevoked(const Leadership& term, std::function<void(bool)> done, const std::stop_token& cancel) {
+  if (!handleOf(term).mark.isHere()) return tell(done, true);
+  std::make_shared<RevocationWait>(std::move(done))->begin(term.stopToken(), cancel);
 }
 
 /// Where the callback thread of a term and who waits for it meet.

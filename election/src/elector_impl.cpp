@@ -164,7 +164,7 @@ void ElectorImpl::abandon(const Patience& patience) {
   nanoseconds grace{0};
   if (const auto term = ended ? nullptr : takeTerm()) {
     // The scheduler stands still (a loop of the user that was stopped first), so the machine cannot end the term.
-    endTerm(term, {RevokeReason::stopped, "the elector was destroyed while its scheduler stood still", term->token});
+    endTerm(term, {RevokeReason::stopped, "the elector was destroyed while its scheduler did not run", term->token});
     grace = std::chrono::seconds{1};
   }
   if (!ended) answerStops(ReleaseResult::unknown);

@@ -199,7 +199,7 @@ void ElectorImpl::on(const action::InDoubt& doubt) {
 
 void ElectorImpl::on(const action::LeaderChanged& changed) {
   if (!changed.leader) {
-    log(LogLevel::info, "nobody leads", LogEvent::leaderChanged, {});
+    log(LogLevel::info, "there is no leader", LogEvent::leaderChanged, {});
   } else if (!changed.leader->self) {
     const LeaderInfo& leader = *changed.leader;
     log(LogLevel::info, describe(leader), LogEvent::leaderChanged,
@@ -236,7 +236,7 @@ void ElectorImpl::on(const action::Stopped& stopped) {
 
 void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {
   if (!term->settle(TermWork::begun)) return;
-  if (const auto failure = listeners_.call("onElected", &Listener::onElected, Leadership{term})) {
+  if (const auto failure = listeners_.call("onElected", &Listener::onElected, leadershipUnder(term))) {
     driver_->submit(event::WorkFailed{*failure});
   }
 }

@@ -13,7 +13,7 @@ namespace tenure {
 ElectorView ElectorImpl::view(const ElectorView& continues) {
   const std::lock_guard lock{mutex_};
   if (view_) return view_;
-  auto account = continues ? continues.parts()->account : std::make_shared<LeaseAccount>();
+  auto account = continues ? continues.parts_->account : std::make_shared<LeaseAccount>();
   driver_->countIn(account);
   view_ = viewOn(std::move(account));
   return view_;

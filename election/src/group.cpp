@@ -8,8 +8,10 @@
 #include <tenure/election/listener.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "checked_group.hpp"
 #include "group_ranges.hpp"
 #include "leader_document.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "shard_keys.hpp"
@@ -117,7 +119,7 @@ void checkShards(const GroupOptions& options, OptionFaults& faults) {
 }
 
 /// A name that this store cannot keep, such as one that stands for leases without a sort key in a DynamoDB table.
-void checkShardKeys(const GroupOptions& options, const LeaseStore& store, OptionFaults& faults) {
+void checkShardKeys(const GroupOptions& options, ExtendedStore& store, OptionFaults& faults) {
   if (!store.keepsGroupsTogether()) return;
   const ShardKeys keys{options.group, true};
   for (const std::string& name : options.shards.shardNames()) {
@@ -137,11 +139,7 @@ std::vector<std::string> ShardOptions::shardNames() const {
   return numbers;
 }
 
-namespace {
-
-/// Every fault, and the timing if that has none.
-OptionFaults check(const GroupOptions& options, std::optional<LeaseTiming>& timing) {
-  OptionFaults faults;
+CheckedGroup::CheckedGroup(GroupOptions given) : options{std::move(given)} {
   for (std::string& fault : faultsOf(LeaseKey{options.group})) faults.push_back({"group", std::move(fault)});
   checkCandidate(options.candidate, faults);
   checkReclaim(options, faults);
@@ -152,25 +150,21 @@ OptionFaults check(const GroupOptions& options, std::optional<LeaseTiming>& timi
     faults.insert(faults.end(), ofTiming.begin(), ofTiming.end());
   }
   checkShards(options, faults);
-  return faults;
 }
 
-}  // namespace
-
-OptionFaults faultsOf(const GroupOptions& options) {
-  std::optional<LeaseTiming> timing;
-  return check(options, timing);
-}
-
-boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std::shared_ptr<LeaseStore> store,
-                                                       Logger logger) {
-  std::optional<LeaseTiming> timing;
-  OptionFaults faults = check(options, timing);
+boost::system::result<Group, OptionFaults> CheckedGroup::with(std::shared_ptr<LeaseStore> store, Logger logger) && {
   if (!store) faults.push_back({"store", "is missing; give a store such as makeSqliteStore(...)"});
-  if (faults.empty()) checkShardKeys(options, *store, faults);
+  if (faults.empty()) checkShardKeys(options, *extended(store), faults);
   if (!faults.empty()) return faults;
   if (options.candidate.id.empty()) options.candidate.id = hostNameAsCandidate();
   return Group{std::move(options), *timing, std::move(store), std::move(logger)};
+}
+
+OptionFaults faultsOf(const GroupOptions& options) { return CheckedGroup{options}.faults; }
+
+boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std::shared_ptr<LeaseStore> store,
+                                                       Logger logger) {
+  return CheckedGroup{std::move(options)}.with(std::move(store), std::move(logger));
 }
 
 Group::Group(GroupOptions options, LeaseTiming timing, std::shared_ptr<LeaseStore> store, Logger logger)

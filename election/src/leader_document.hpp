@@ -8,7 +8,7 @@
 #include <boost/json/fwd.hpp>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/lease/lease_machine.hpp"
 

@@ -10,7 +10,7 @@ namespace tenure {
 LeaderElector::LeaderElector(Group group, Listener listener, Runtime runtime) {
   if (!group.options().shards.shardNames().empty()) {
     throw std::invalid_argument{"LeaderElector: group " + group.name() +
-                                " has shards, so it has no lease of its own; use ShardedElector"};
+                                " has shards, so it has no single lease; use ShardedElector"};
   }
   impl_ = ElectorImpl::make(std::move(group), std::move(listener), std::move(runtime));
 }
@@ -38,6 +38,10 @@ void LeaderElector::start() {
 
 void LeaderElector::stepDown(std::string why) {
   if (auto* own = inItsProcess(impl_)) own->stepDown(std::move(why));
+}
+
+void LeaderElector::setReady(bool ready, std::string why) {
+  if (auto* own = inItsProcess(impl_)) own->setReady(ready, std::move(why));
 }
 
 ReleaseResult LeaderElector::stop() {

@@ -8,8 +8,7 @@ namespace {
 
 Group observing(const Group& group) {
   if (!group.options().shards.shardNames().empty()) {
-    throw std::invalid_argument{"LeaderFollower: group " + group.name() +
-                                " has shards, and each has a leader of its own"};
+    throw std::invalid_argument{"LeaderFollower: group " + group.name() + " has shards, and each has its own leader"};
   }
   GroupOptions options = group.options();
   options.candidate.mode = CandidateMode::observe;

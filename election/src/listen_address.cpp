@@ -48,7 +48,7 @@ boost::system::result<ListenAddress, AddressFault> parseListen(const std::string
   if (text.starts_with(unixPrefix)) return unixAddress(text.substr(unixPrefix.size()));
   const std::size_t colon = text.rfind(':');
   const auto port = colon == std::string::npos ? std::nullopt : portOf(std::string_view{text}.substr(colon + 1));
-  if (!port) return AddressFault{inQuotes(text) + " is no address to listen on; " + allowed};
+  if (!port) return AddressFault{inQuotes(text) + " is not an address to listen on; " + allowed};
   ListenAddress address{text.substr(0, colon), *port};
   const bool bracketed = address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']';
   if (bracketed) address.host = address.host.substr(1, address.host.size() - 2);
@@ -85,7 +85,7 @@ std::string faultOfHost(const std::string& host) {
   const bool six = isNumeric(name, AF_INET6) && host.starts_with('[');
   const bool plain = !name.empty() && name.find_first_not_of(letters) == std::string::npos;
   if ((six || plain) && host.find(six ? "]:" : ":") == std::string::npos) return {};
-  return inQuotes(host) + " is no name or address of a host; give it without a port, such as leader.example.org";
+  return inQuotes(host) + " is not a host name or address; give it without a port, such as leader.example.org";
 }
 
 bool isLocal(const ListenAddress& address) {

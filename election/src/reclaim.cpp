@@ -14,7 +14,8 @@ bool Reclaim::watches(const Instant& now, const LeaseStatus& status) const {
 }
 
 std::optional<LeaderInfo> Reclaim::look(const Instant& now, const LeaseStatus& status) {
-  const bool ready = status.state == LeaseState::candidate && !status.workRunning && status.cooldown.count() == 0;
+  const bool idle = status.state == LeaseState::candidate && !status.workRunning && status.cooldown.count() == 0;
+  const bool ready = status.ready && idle;
   const bool seen = status.leaderSeenAgo.count() >= 0 && status.leaderSeenAgo <= fresh_;
   if (!concerns(status.leader) || !ready || !seen) {
     watch_.reset();

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure {
 
@@ -31,7 +31,7 @@ class ShardKeys {
     return ours ? std::optional{name.substr(group_.size() + 1)} : std::nullopt;
   }
   void list(LeaseStore& store, CallOptions options, ListHandler handler) const {
-    together_ ? store.listName(group_, options, std::move(handler))
+    together_ ? extended(store)->listName(group_, options, std::move(handler))
               : store.list(nameOf(""), options, std::move(handler));
   }
 

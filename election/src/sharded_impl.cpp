@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
@@ -48,7 +49,8 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
       interval_{intervalOf(group_)},
       stopLane_{std::make_shared<CallbackLane>(
           CandidateContext::make(group_.store(), link_->scheduler(), logger_, {}, executor_, group_.name())->executor)},
-      watch_{ShardKeys{group_.name(), group_.store()->keepsGroupsTogether()}, names_, candidate_, 2 * interval_},
+      watch_{ShardKeys{group_.name(), extended(group_.store())->keepsGroupsTogether()}, names_, candidate_,
+             2 * interval_},
       balance_{{candidate_, 2 * interval_, group_.timing().duration()}} {
   if (names_.empty()) {
     throw std::invalid_argument{"ShardedElector: group " + group_.name() +

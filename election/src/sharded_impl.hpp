@@ -10,6 +10,7 @@
 #include <tenure/election/sharded_elector.hpp>
 
 #include "elector_impl.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "scheduler_link.hpp"
 #include "shard_balance.hpp"

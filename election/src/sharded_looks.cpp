@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "sharded_impl.hpp"
@@ -264,7 +263,7 @@ void ShardedElector::Impl::followLivenessFiles(const Instant& now) {
   }
   if (livenessFiles.empty()) return;
   const auto error = storeErrorOf([&] {
-    const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
+    const std::shared_ptr<DeathNotice> notice = extended(group_.store())->deathNotice();
     if (!notice) return;
     for (const auto& [livenessFile, record] : livenessFiles) {
       if (followed_.count(livenessFile) == 0) follow(*notice, livenessFile, record);

@@ -83,5 +83,8 @@ struct TermHandle {
 
 /// For the parts of the library that work under a term.
 [[nodiscard]] inline const TermHandle& handleOf(const Leadership& term) noexcept { return *term.term_; }
+[[nodiscard]] inline Leadership leadershipUnder(std::shared_ptr<TermHandle> handle) noexcept {
+  return Leadership{std::move(handle)};
+}
 
 }  // namespace tenure

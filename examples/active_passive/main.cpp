@@ -14,8 +14,6 @@
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
-#include "shutdown_signals.hpp"
-
 namespace {
 
 namespace asio = boost::asio;
@@ -49,7 +47,7 @@ asio::awaitable<void> serve(tcp::acceptor& acceptor, tcp::endpoint where, tenure
   while (true) {
     auto [closed, peer] = co_await acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
     // A connection may have waited in the queue while this process was frozen. leads() reads the clock. A connection
-    // that is accepted after the term is closed, so a former leader answers nobody.
+    // that is accepted after the term is closed, so a former leader sends no answer.
     if (closed || !term.leads()) co_return;
     co_await asio::async_write(peer, asio::buffer(reply), asio::as_tuple(asio::use_awaitable));
   }
@@ -59,7 +57,6 @@ asio::awaitable<void> serve(tcp::acceptor& acceptor, tcp::endpoint where, tenure
 
 int main(int argc, char** argv) try {
   if (argc != 3) throw std::invalid_argument{"usage: active_passive GROUP.yaml PORT"};
-  const examples::ShutdownSignals signals;
   const tenure::Group group = tenure::loadGroup(argv[1]).value();
   const tcp::endpoint where{asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::stoul(argv[2]))};
 
@@ -82,7 +79,7 @@ int main(int argc, char** argv) try {
   elector.start();
   std::jthread loop{[&io] { io.run(); }};
 
-  signals.wait();
+  tenure::waitForStopSignal();
   elector.stop();  // needs the loop: callbacks and the store's answers come on it
   io.stop();
 } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
 // The candidate of scripts/demo: while it leads, its job appends rows to a ledger through the fence. It writes what
-// happens to it as JSON lines into a file of its own, which survives a SIGKILL.
+// happens to it as JSON lines into its own file, which survives a SIGKILL.
 //
 //   tenure-demo-candidate GROUP.yaml LEDGER.db EVENTS
 #include <chrono>
@@ -61,7 +61,7 @@ bool appendRow(sqlite3* db, const Leadership& term, const Events& events) {
   return false;
 }
 
-/// The job. Like a careless job it does not read the clock before it writes, and after it was told to stop it writes
+/// The job. Like a careless job it does not read the clock before it writes, and after it was asked to stop it writes
 /// once more. The fence refuses such writes.
 void appendRows(sqlite3* db, const Leadership& term, const Events& events) {
   const std::string token = fmt::format(",\"token\":{}", term.fencingToken().value());

@@ -1,5 +1,5 @@
 // The candidate of scripts/demo --zombie: while it leads it writes to three fenced resources, and to a file without a
-// fence to show the difference. When told, it stops itself at the worst moment: after its check, before its writes.
+// fence to show the difference. On request, it stops itself at the worst moment: after its check, before its writes.
 //
 //   tenure-demo-zombie GROUP.yaml DIRECTORY EVENTS
 #include <csignal>

@@ -9,8 +9,6 @@
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/leader_elector.hpp>
 
-#include "shutdown_signals.hpp"
-
 namespace {
 
 /// Callbacks come on threads of the library; an osyncstream keeps their lines whole.
@@ -36,14 +34,13 @@ void report(const tenure::TermEnd& why) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const examples::ShutdownSignals signals;
   const tenure::Group group = tenure::loadGroup(argc > 1 ? argv[1] : "group.yaml").value();
 
   tenure::LeaderElector elector{group, {.onElected = work, .onRevoked = report}};
   elector.start();
   say() << "candidate " << elector.candidate() << std::endl;
 
-  signals.wait();
+  tenure::waitForStopSignal();
   const tenure::ReleaseResult result = elector.stop();  // tells the work to stop, waits for it, releases the lease
   say() << "stopped (" << result << ")" << std::endl;
 } catch (const std::exception& error) {

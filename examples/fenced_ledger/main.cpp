@@ -11,8 +11,6 @@
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/leader_elector.hpp>
 
-#include "shutdown_signals.hpp"
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,12 +38,11 @@ void keepLedger(const tenure::Leadership& term, const std::string& path) {
 
 int main(int argc, char** argv) try {
   if (argc != 3) throw std::invalid_argument{"usage: fenced_ledger GROUP.yaml LEDGER"};
-  const examples::ShutdownSignals signals;
   tenure::LeaderElector elector{
       tenure::loadGroup(argv[1]).value(),
       {.onElected = [path = std::string{argv[2]}](const tenure::Leadership& term) { keepLedger(term, path); }}};
   elector.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   elector.stop();
 } catch (const std::exception& error) {
   std::cerr << "fenced_ledger: " << error.what() << '\n';

@@ -21,8 +21,6 @@
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/leader_elector.hpp>
 
-#include "shutdown_signals.hpp"
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -99,13 +97,12 @@ void takeOrders(const tenure::Leadership& term, const std::string& socket, const
 int main(int argc, char** argv) try {
   if (argc != 3 && argc != 4) throw std::invalid_argument{"usage: fenced_pipeline GROUP.yaml REDIS_SOCKET [BUCKET]"};
   std::signal(SIGPIPE, SIG_IGN);  // hiredis lets a broken connection raise SIGPIPE
-  const examples::ShutdownSignals signals;
   tenure::LeaderElector elector{
       tenure::loadGroup(argv[1]).value(),
       {.onElected = [socket = std::string{argv[2]}, bucket = std::string{argc == 4 ? argv[3] : ""}](
                         const tenure::Leadership& term) { takeOrders(term, socket, bucket); }}};
   elector.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   elector.stop();
 } catch (const std::exception& error) {
   std::cerr << "fenced_pipeline: " << error.what() << '\n';

@@ -22,7 +22,7 @@ set_address() {
   ip address change "$ADDRESS" dev "$DEVICE" valid_lft "$seconds" preferred_lft "$seconds"
 }
 
-# Neighbours remember the former owner's hardware address for minutes if nobody tells them. Five times within a second, because
+# Neighbours remember the former owner's hardware address for minutes unless they are informed. Five times within a second, because
 # a switch may lose the first; each arping takes a second, and waits for the last one.
 announce() {
   if ! command -v arping >/dev/null; then

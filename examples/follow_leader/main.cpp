@@ -10,20 +10,18 @@
 #include <tenure/election/leader_follower.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
-#include "shutdown_signals.hpp"
-
 namespace {
 
 /// Callbacks come on threads of the library; an osyncstream keeps their lines whole.
 std::osyncstream say() { return std::osyncstream{std::cout}; }
 
 /// A copy that serves. Its address is in the group's file; a leader writes it into its record.
-void serve(const tenure::Group& group, const examples::ShutdownSignals& signals) {
+void serve(const tenure::Group& group) {
   tenure::LeaderElector elector{group, {.onElected = [](const tenure::Leadership& term) {
                                   say() << "leads under token " << term.fencingToken() << std::endl;
                                 }}};
   elector.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   say() << "stopped (" << elector.stop() << ")" << std::endl;
 }
 
@@ -31,7 +29,7 @@ void serve(const tenure::Group& group, const examples::ShutdownSignals& signals)
 /// not lead under it refuses the request.
 void tell(const std::optional<tenure::LeaderInfo>& leader) {
   if (!leader) {
-    say() << "nobody leads" << std::endl;
+    say() << "no leader" << std::endl;
   } else if (leader->address.empty()) {
     say() << tenure::nameOf(leader->holder) << " leads, and has not said where" << std::endl;
   } else {
@@ -39,23 +37,22 @@ void tell(const std::optional<tenure::LeaderInfo>& leader) {
   }
 }
 
-void follow(const tenure::Group& group, const examples::ShutdownSignals& signals) {
+void follow(const tenure::Group& group) {
   tenure::LeaderFollower follower{group, tell};
   follower.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   follower.stop();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const examples::ShutdownSignals signals;
   const tenure::Group group = tenure::loadGroup(argc > 1 ? argv[1] : "group.yaml").value();
   const bool serves = argc > 2 && std::string_view{argv[2]} == "serve";
   if (serves) {
-    serve(group, signals);
+    serve(group);
   } else {
-    follow(group, signals);
+    follow(group);
   }
 } catch (const std::exception& error) {
   std::cerr << "follow_leader: " << error.what() << '\n';

@@ -14,8 +14,6 @@
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/leader_elector.hpp>
 
-#include "shutdown_signals.hpp"
-
 #include <libpq-fe.h>
 
 namespace {
@@ -68,12 +66,11 @@ void ship(const tenure::Leadership& term, const std::string& url) {
 int main(int argc, char** argv) try {
   const char* url = std::getenv("DATABASE_URL");
   if (argc != 2 || url == nullptr) throw std::invalid_argument{"usage: DATABASE_URL=... one_database GROUP.yaml"};
-  const examples::ShutdownSignals signals;
   tenure::LeaderElector elector{
       tenure::loadGroup(argv[1]).value(),
       {.onElected = [url = std::string{url}](const tenure::Leadership& term) { ship(term, url); }}};
   elector.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   elector.stop();
 } catch (const std::exception& error) {
   std::cerr << "one_database: " << error.what() << '\n';

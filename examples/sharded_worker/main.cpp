@@ -9,14 +9,12 @@
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/sharded_elector.hpp>
 
-#include "shutdown_signals.hpp"
-
 namespace {
 
 /// Callbacks come on threads of the library; an osyncstream keeps their lines whole.
 std::osyncstream say() { return std::osyncstream{std::cout}; }
 
-/// The work on one shard, on a thread of its own for as long as the term lasts. What it writes elsewhere carries the
+/// The work on one shard, on its own thread for as long as the term lasts. What it writes elsewhere carries the
 /// fencing token of the shard.
 void work(const tenure::Shard& shard, const tenure::Leadership& term) {
   say() << "shard " << shard.name << " with token " << term.fencingToken() << std::endl;
@@ -36,14 +34,13 @@ void report(const tenure::Shard& shard, const tenure::TermEnd& why) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const examples::ShutdownSignals signals;
   const tenure::Group group = tenure::loadGroup(argc > 1 ? argv[1] : "group.yaml").value();
 
   tenure::ShardedElector elector{group, {.onShardElected = work, .onShardRevoked = report}};
   elector.start();
   say() << "candidate " << elector.candidate() << std::endl;
 
-  signals.wait();
+  tenure::waitForStopSignal();
   const tenure::ReleaseResult result = elector.stop();  // all shards at the same time, each after its work has ended
   say() << "stopped (" << result << ")" << std::endl;
 } catch (const std::exception& error) {

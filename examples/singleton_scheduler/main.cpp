@@ -10,9 +10,7 @@
 
 #include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/config/load_group.hpp>
-#include <tenure/election/jobs/singleton_scheduler.hpp>
-
-#include "shutdown_signals.hpp"
+#include <tenure/jobs/singleton_scheduler.hpp>
 
 namespace {
 
@@ -23,7 +21,7 @@ Database openDatabase(const std::string& file) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open(file.c_str(), &raw);
   Database database{raw, &sqlite3_close};
-  sqlite3_busy_timeout(raw, 2'000);  // the jobs run beside each other
+  sqlite3_busy_timeout(raw, 2'000);  // the jobs run side by side
   const char* const sql = "CREATE TABLE IF NOT EXISTS runs(job, due, token, holder, PRIMARY KEY(job, due))";
   if (code != SQLITE_OK || sqlite3_exec(raw, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
     throw std::runtime_error{file + ": " + sqlite3_errmsg(raw)};
@@ -76,10 +74,9 @@ std::vector<tenure::ScheduledJob> jobs(const std::string& file) {
 
 int main(int argc, char** argv) try {
   if (argc != 3) throw std::invalid_argument{"usage: singleton_scheduler GROUP.yaml RUNS.db"};
-  const examples::ShutdownSignals signals;
   tenure::SingletonScheduler scheduler{tenure::loadGroup(argv[1]).value(), jobs(argv[2])};
   scheduler.start();
-  signals.wait();
+  tenure::waitForStopSignal();
   scheduler.stop();
 } catch (const std::exception& error) {
   std::cerr << "singleton_scheduler: " << error.what() << '\n';

@@ -85,7 +85,7 @@ class MyRegister final : public tenure::stored::Register {
 
 class MyFixture final : public tenure::contract::StoreFixture {
  public:
-  /// A store of its own for each handle on the same data, as each process has one.
+  /// A separate store for each handle on the same data, as each process has one.
   std::shared_ptr<tenure::LeaseStore> open() override { return tenure::makeLeaseStore(leases_); }
 
  private:

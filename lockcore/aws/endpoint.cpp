@@ -109,7 +109,7 @@ StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConf
   }
   if (region == "local") {
     return misconfigured(
-        "the region \"local\" has no endpoint of its own; give one, for instance the option endpoint "
+        "the region \"local\" has no default endpoint; give one, for instance the option endpoint "
         "or AWS_ENDPOINT_URL_" +
         uppered(wishes.service) + " with http://localhost:8000");
   }

@@ -191,7 +191,7 @@ StoreResult<ProcessOutput> runProgram(std::vector<std::string> words,
   if (end == End::timeOver) {
     const std::string late = "did not end within " + std::to_string(timeout.count()) + " ms and ";
     if (killFault != ECHILD) return error(late + attemptText(child, killFault, reaped) + "; run it by hand to see why");
-    return error(late + "was left running, because it could not be told from other processes: " + statusWasTaken);
+    return error(late + "was left running, because it could be another process: " + statusWasTaken);
   }
   if (end == End::stopped && reaped == Reaped::stillRuns) {
     return error("could not be stopped when the client was closed: it " + attemptText(child, killFault, reaped));

@@ -150,11 +150,11 @@ SharedConfig::File SharedConfig::read(const AwsEnvironment& environment, const c
 
 /// If two sections say the same profile ([default] and [profile default], names with quotation marks), the last counts.
 void SharedConfig::addConfigFile() {
-  std::vector<std::pair<std::string, const IniSection*>> inOrder;
-  for (const auto& [name, section] : config_.sections) inOrder.emplace_back(name, &section);
-  std::sort(inOrder.begin(), inOrder.end(),
+  std::vector<std::pair<std::string, const IniSection*>> byPlace;
+  for (const auto& [name, section] : config_.sections) byPlace.emplace_back(name, &section);
+  std::sort(byPlace.begin(), byPlace.end(),
             [](const auto& a, const auto& b) { return a.second->line < b.second->line; });
-  for (const auto& [name, section] : inOrder) {
+  for (const auto& [name, section] : byPlace) {
     const std::string profile = name == "default" ? name : nameIn(name, "profile");
     if (const std::string services = nameIn(name, "services"); !services.empty()) services_[services] = *section;
     if (profile.empty()) continue;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
@@ -93,7 +94,7 @@ void CandidateContext::findLivenessFile(const LivenessSearch& search, OneAnswer:
     logger.log(LogLevel::warn, owner + ": no death notice for this process: " + why);
   };
   std::shared_ptr<DeathNotice> notice;
-  if (const auto error = storeErrorOf([&] { notice = store->deathNotice(); })) without(error->message);
+  if (const auto error = storeErrorOf([&] { notice = extended(store)->deathNotice(); })) without(error->message);
   if (!notice) return found(std::nullopt);
   const auto answer = std::make_shared<OneAnswer>(std::move(found));
   ThreadPool::forCallbacks()->post([notice, without, answer] {

@@ -4,9 +4,69 @@
 #include <string>
 
 #include "lease_driver_impl.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
+
+void LeaseDriver::Link::open(std::shared_ptr<Impl> impl) {
+  const std::lock_guard lock{mutex_};
+  impl_ = std::move(impl);
+}
+
+std::optional<LeaseStatus> LeaseDriver::Link::tryStatus() const {
+  if (!mark_.isHere()) return std::nullopt;
+  const std::unique_lock lock{mutex_, std::try_to_lock};
+  if (!lock) return std::nullopt;
+  return impl_ ? impl_->tryStatus() : LeaseStatus{LeaseState::stopped};
+}
+void LeaseDriver::Link::close() noexcept {
+  if (!mark_.isHere()) return;
+  std::shared_ptr<Impl> last;  // destroyed after the lock is released: it releases the store and more
+  const std::lock_guard lock{mutex_};
+  last.swap(impl_);
+  if (last) last->close();
+}
+
+LeaseDriver::LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
+                         std::unique_ptr<RandomSource> random)
+    : link_{std::make_shared<Link>()} {
+  auto impl =
+      std::make_shared<Impl>(std::move(options), std::move(store), std::move(scheduler), std::move(random), link_);
+  term_ = impl->term();
+  link_->open(std::move(impl));
+}
+
+LeaseDriver::~LeaseDriver() { close(); }
+
+void LeaseDriver::close() noexcept { link_->close(); }
+void LeaseDriver::submit(LeaseEvent event) {
+  link_->post([event = std::move(event)](Impl& impl) { impl.pump(event); });
+}
+bool LeaseDriver::schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
+  return link_->post([delay, task = std::move(task)](Impl& impl) { impl.schedule(delay, task); });
+}
+void LeaseDriver::keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost) {
+  link_->post([owner = std::move(owner), atMost](Impl& impl) { impl.keep(owner, atMost); });
+}
+bool LeaseDriver::withdraw() {
+  return link_->ask([](Impl& impl) { return impl.withdraw(); });
+}
+void LeaseDriver::endTerm(FencingToken token) {
+  link_->post([token](Impl& impl) { impl.endLedTerm(token); });
+}
+void LeaseDriver::reportProgress() noexcept { link_->reportProgress(); }
+bool LeaseDriver::isOnScheduler() const {
+  return link_->ask([](const Impl& impl) { return impl.isOnScheduler(); });
+}
+const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }
+LeaseStatus LeaseDriver::status() const {
+  return link_->ask([](const Impl& impl) { return impl.status(); });
+}
+std::optional<LeaseStatus> LeaseDriver::tryStatus() const { return link_->tryStatus(); }
+void LeaseDriver::countIn(std::shared_ptr<LeaseAccount> account) {
+  link_->post([account = std::move(account)](Impl& impl) { impl.countIn(account); });
+}
 
 using std::chrono::nanoseconds;
 
@@ -46,7 +106,7 @@ bool LeaseDriver::Impl::withdraw() {
     withdrawn_ = true;
     open = machine_.acquisitionOpen();
   }
-  submit(event::Stop{});
+  post([](Impl& impl) { impl.pump(event::Stop{}); });
   return open;
 }
 
@@ -54,7 +114,7 @@ void LeaseDriver::Impl::endLedTerm(FencingToken token) {
   const TermState term = machine_.term();
   const bool led = term.token == token && term.leadsAt(scheduler_->now());
   if (!led) return pump(event::Wakeup{});
-  pump(event::WorkFailed{"the work was told to stop at the deadline, just before the renewal was confirmed"});
+  pump(event::WorkFailed{"the work was asked to stop at the deadline, just before the renewal was confirmed"});
 }
 
 void LeaseDriver::Impl::take(LeaseActions actions) {
@@ -69,7 +129,9 @@ void LeaseDriver::Impl::take(LeaseActions actions) {
 /// reads report that until it is.
 void LeaseDriver::Impl::ensureSchema() {
   constexpr std::chrono::minutes patience{1};  // the creation of a table may take that long
-  const auto answer = [link = link_](StoreStatus status) { link->schemaAnswered(readable(std::move(status))); };
+  const auto answer = [link = link_](StoreStatus status) {
+    link->post([status = readable(std::move(status))](Impl& impl) { impl.takeSchema(status); });
+  };
   const auto error = storeErrorOf([&] { store_->ensureSchema({patience}, answer); });
   if (error) answer(*error);
 }
@@ -102,7 +164,9 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
 /// A store is the user's code: what it throws is an answer like any other.
 void LeaseDriver::Impl::perform(const action::SendRead& send) {
   const auto answer = [link = link_, attempt = send.attempt](ReadOutcome outcome) {
-    link->submit(event::ReadReply{attempt, readable(std::move(outcome))});
+    link->post([event = LeaseEvent{event::ReadReply{attempt, readable(std::move(outcome))}}](Impl& impl) {
+      impl.pump(event);
+    });
   };
   const auto error = storeErrorOf([&] { store_->read(machine_.key(), {send.timeout}, answer); });
   if (error) answer(*error);
@@ -111,7 +175,9 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
   if (account_) account_->sent(send.attempt, send.request.purpose, scheduler_->now());
   const auto answer = [link = link_, attempt = send.attempt](WriteOutcome outcome) {
-    link->submit(event::WriteReply{attempt, readable(std::move(outcome))});
+    link->post([event = LeaseEvent{event::WriteReply{attempt, readable(std::move(outcome))}}](Impl& impl) {
+      impl.pump(event);
+    });
   };
   const auto error = storeErrorOf([&] { store_->write(std::move(send.request), {send.timeout}, answer); });
   if (error) answer(Unknown{*error});
@@ -122,7 +188,7 @@ void LeaseDriver::Impl::perform(const action::FollowHolder& follow) {
   if (!follow.record || !follow.record->livenessFile) return;
   const std::function<void()> tell = teller(event::HolderProvenDead{follow.record->livenessFile->id});
   follow_ = orNull("death notice", [&]() -> std::shared_ptr<void> {
-    const std::shared_ptr<DeathNotice> notice = store_->deathNotice();
+    const std::shared_ptr<DeathNotice> notice = extended(store_)->deathNotice();
     return notice ? notice->follow(*follow.record, [tell](const RecordVersion&) { tell(); }) : nullptr;
   });
 }
@@ -139,7 +205,8 @@ void LeaseDriver::Impl::keepWatch() {
     lossWatch_.reset();
     lossAsked_ = false;
   } else if (!std::exchange(lossAsked_, true)) {
-    lossWatch_ = orNull("notice of a loss", [this] { return store_->watchLoss(teller(event::StoreHint{true})); });
+    lossWatch_ =
+        orNull("notice of a loss", [this] { return extended(store_)->watchLoss(teller(event::StoreHint{true})); });
   }
   if (state != LeaseState::candidate && state != LeaseState::acquiring) {
     watch_.reset();
@@ -218,6 +285,7 @@ LeaseStatus LeaseDriver::Impl::statusAt(const Instant& now) const {
   status.heartbeatLag = machine_.heartbeatLag();
   status.worstHeartbeatLag = machine_.worstHeartbeatLag();
   status.leaderRenews = machine_.leaderRenews();
+  status.ready = machine_.isReady();
   status.cooldown = machine_.cooldown(now);
   return status;
 }

@@ -58,7 +58,7 @@ class TENURE_API LeaseDriver {
   /// Whether the calling thread belongs to the scheduler; false after close().
   [[nodiscard]] bool isOnScheduler() const;
 
-  /// Passes an event to the machine: Start, StepDown, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
+  /// Passes an event to the machine: Start, StepDown, SetReady, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
   void submit(LeaseEvent event);
 
   /// Stops as the event Stop does, but overtakes the events that the machine has not taken yet: no acquisition begins

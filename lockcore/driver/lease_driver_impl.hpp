@@ -1,5 +1,4 @@
-// The inside of LeaseDriver. lease_driver.cpp: what happens on the scheduler. lease_driver_link.cpp: how other threads
-// get there.
+// The inside of LeaseDriver: what happens on the scheduler, and how other threads get there.
 #pragma once
 
 #include <algorithm>
@@ -59,24 +58,18 @@ class ErrorLog {
 class LeaseDriver::Link {
  public:
   void open(std::shared_ptr<Impl> impl);
-  void submit(LeaseEvent event);
-  bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task);
-  void keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost);
-  [[nodiscard]] bool withdraw();
-  void endTerm(FencingToken token);
-  void schemaAnswered(StoreStatus status);
+  /// What `call` answers, or an empty answer if the driver is closed. `call` runs nothing of users and no task.
+  template <class Call>
+  auto ask(const Call& call) const;
+  /// Has the scheduler run `task` with the driver, unless that is closed before. False: it is closed already.
+  template <class Task>
+  bool post(Task task) const;
   void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool takeProgress() noexcept { return progressed_.exchange(false, std::memory_order_relaxed); }
-  [[nodiscard]] LeaseStatus status() const;
   [[nodiscard]] std::optional<LeaseStatus> tryStatus() const;
-  void countIn(std::shared_ptr<LeaseAccount> account);
-  [[nodiscard]] bool isOnScheduler() const;
   void close() noexcept;
 
  private:
-  template <class Call>
-  auto ask(const Call& call) const;
-
   std::atomic<bool> progressed_{false};
   const ProcessMark mark_{};
   mutable std::mutex mutex_;      ///< guards impl_
@@ -96,43 +89,15 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
         random_{std::move(random)},
         machine_{std::move(options.machine), *random_} {}
 
-  void submit(LeaseEvent event) {
-    scheduler_->post([weak = weak_from_this(), event = std::move(event)] {
-      if (const auto self = weak.lock()) self->pump(event);
-    });
-  }
-  bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
-    scheduler_->post([weak = weak_from_this(), delay, task = std::move(task)] {
-      const auto self = weak.lock();
-      if (!self) return;
-      if (delay <= delay.zero()) return task();
-      self->scheduler_->schedule(delay, task);
-    });
-    return true;
-  }
-  void keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost) {
-    scheduler_->post([weak = weak_from_this(), owner = std::move(owner), atMost] {
-      const auto self = weak.lock();
-      if (!self || self->machine_.state() == LeaseState::stopped) return;
-      const auto kept = std::make_shared<std::shared_ptr<void>>(owner);
-      self->kept_ = kept;
-      self->keeper_ = self->scheduler_->schedule(atMost, [kept] {});
+  template <class Task>
+  void post(Task task) {
+    scheduler_->post([weak = weak_from_this(), task = std::move(task)] {
+      if (const auto self = weak.lock()) task(*self);
     });
   }
   [[nodiscard]] bool withdraw();
-  void endTerm(FencingToken token) {
-    scheduler_->post([weak = weak_from_this(), token] {
-      if (const auto self = weak.lock()) self->endLedTerm(token);
-    });
-  }
-
   void close() noexcept { closed_.store(true); }
   [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept { return readTerm_; }
-  void schemaAnswered(StoreStatus status) {
-    scheduler_->post([weak = weak_from_this(), status = std::move(status)] {
-      if (const auto self = weak.lock()) self->takeSchema(status);
-    });
-  }
   [[nodiscard]] LeaseStatus status() const {
     const Instant now = scheduler_->now();
     const std::lock_guard lock{mutex_};
@@ -143,18 +108,26 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
     const std::unique_lock lock{mutex_, std::try_to_lock};
     return lock ? std::optional{statusAt(now)} : std::nullopt;
   }
-  void countIn(std::shared_ptr<LeaseAccount> account) {
-    scheduler_->post([weak = weak_from_this(), account = std::move(account)] {
-      if (const auto self = weak.lock()) self->account_ = account;
-    });
-  }
   [[nodiscard]] bool isOnScheduler() const { return scheduler_->isCurrent(); }
+
+  // On the scheduler.
+  void pump(const LeaseEvent& event);
+  void endLedTerm(FencingToken token);
+  void takeSchema(const StoreStatus& status);
+  void countIn(std::shared_ptr<LeaseAccount> account) { account_ = std::move(account); }
+  void schedule(std::chrono::nanoseconds delay, const Scheduler::Task& task) {
+    if (delay <= delay.zero()) return task();
+    scheduler_->schedule(delay, task);
+  }
+  void keep(std::shared_ptr<void> owner, std::chrono::nanoseconds atMost) {
+    if (machine_.state() == LeaseState::stopped) return;
+    const auto kept = std::make_shared<std::shared_ptr<void>>(std::move(owner));
+    kept_ = kept;
+    keeper_ = scheduler_->schedule(atMost, [kept] {});
+  }
 
  private:
   void ensureSchema();
-  void takeSchema(const StoreStatus& status);
-  void pump(const LeaseEvent& event);
-  void endLedTerm(FencingToken token);
   void take(LeaseActions actions);
   void perform(const action::SendRead& send);
   void perform(action::SendWrite&& send);
@@ -193,7 +166,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   /// Watchers of a record report from any thread; this posts their news to the scheduler.
   template <class Event>
   [[nodiscard]] std::function<void()> teller(Event event) {
-    return [link = link_, event = std::move(event)] { link->submit(event); };
+    return [link = link_, event = std::move(event)] { link->post([event](Impl& impl) { impl.pump(event); }); };
   }
 
   // Constant after construction.
@@ -231,5 +204,22 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   Instant schemaAt_{};                   ///< its time
   ClockGauge gauge_{};
 };
+
+/// In a forked child a thread that does not exist there may hold the lock, and the driver is the parent's.
+template <class Call>
+auto LeaseDriver::Link::ask(const Call& call) const {
+  using Answer = decltype(call(*impl_));
+  if (!mark_.isHere()) return Answer();
+  const std::lock_guard lock{mutex_};
+  return impl_ ? call(*impl_) : Answer();
+}
+
+template <class Task>
+bool LeaseDriver::Link::post(Task task) const {
+  return ask([&](Impl& impl) {
+    impl.post(std::move(task));
+    return true;
+  });
+}
 
 }  // namespace tenure

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lease_machine.hpp"
 #include "lease_memory.hpp"

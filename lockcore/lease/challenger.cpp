@@ -98,7 +98,7 @@ std::optional<nanoseconds> Challenger::untilWakeup(const Instant& now) const {
   std::optional<nanoseconds> until = untilPatienceEnds(now);
   if (core_.inFlight) return until;
   until = earlier(until, untilRead(now));
-  if (!core_.work.mayBegin() || readFirst_ || core_.options.observesOnly) return until;
+  if (!mayLead() || !core_.ready || readFirst_) return until;
   const auto free = core_.known.observation.untilFree(now, politeness_);
   if (!free) return until;
   return earlier(until, std::max(*free, cooldownLeft(now)));
@@ -121,7 +121,11 @@ bool Challenger::acquiring() const noexcept { return core_.inFlight && core_.inF
 /// watches, and so does one whose work could not begin.
 bool Challenger::mayLead() const { return !core_.stopping && !core_.options.observesOnly && core_.work.mayBegin(); }
 
-bool Challenger::mayCompete(const Instant& now) const { return mayLead() && cooldownLeft(now) == nanoseconds{0}; }
+/// Readiness is asked for when an acquisition is sent, and not when it is answered: what the store has granted is a
+/// term of this candidate, and has to be released.
+bool Challenger::mayCompete(const Instant& now) const {
+  return mayLead() && core_.ready && cooldownLeft(now) == nanoseconds{0};
+}
 
 /// Small random delays before competing keep candidates from writing all at once. The range of the delays grows with
 /// each lost race, so a crowd spreads out, and a few candidates stay quick.
@@ -180,8 +184,8 @@ void Challenger::tellOfLoss(const Instant& now) const {
   const auto left = std::chrono::ceil<std::chrono::seconds>(lost.lease - elapsedForChallenger(lost.from, now));
   core_.log(LogLevel::warn, "the store has lost a term that this candidate has seen: " + personOf(lost.holder) + ' ' +
                                 withToken(lost.token) +
-                                ". A standby was promoted that lacked it, or an older copy was put back. What is left "
-                                "of its lease is waited out: " +
+                                ". A standby was promoted that lacked it, or an older copy was put back. The rest of "
+                                "its lease is waited for: " +
                                 std::to_string(std::max<std::int64_t>(left.count(), 0)) + " s");
 }
 

@@ -12,7 +12,7 @@
 namespace tenure {
 
 /// Once it is stopped, it waits only for the work of its last term.
-class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnded, event::WorkFailed,
+class Challenger : public Ignores<event::StepDown, event::SetReady, event::Renew, event::WorkEnded, event::WorkFailed,
                                   event::WorkProgressed, event::Wakeup, event::TokenSeen> {
  public:
   explicit Challenger(MachineCore& core) : core_{core} {}
@@ -51,6 +51,8 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   [[nodiscard]] bool acquiring() const noexcept;
   [[nodiscard]] bool mayLead() const;
   [[nodiscard]] bool mayCompete(const Instant& now) const;
+  /// False: a term that is won now is released before its work begins.
+  [[nodiscard]] bool wantsTerm() const noexcept { return !core_.stopping && core_.ready; }
   [[nodiscard]] NextRole windUp(const Instant& now) const;
   [[nodiscard]] NextRole release();
   [[nodiscard]] ReleaseResult nothingToRelease() const;

@@ -67,7 +67,7 @@ NextRole Challenger::acquireAnswered(const Instant& now, const RequestInFlight& 
 NextRole Challenger::acquired(const Instant& now, const RequestInFlight& request, const Applied& applied) {
   if (!applied.warning.empty()) core_.log(LogLevel::warn, applied.warning);
   core_.tokens.known = std::max(core_.tokens.known, applied.token);
-  if (applied.token > core_.tokens.floor || core_.stopping) return win(now, request.arrived(), applied.token);
+  if (applied.token > core_.tokens.floor || !wantsTerm()) return win(now, request.arrived(), applied.token);
   const std::string why = "the store gave this term the fencing token " + toString(applied.token) + ", but " +
                           toString(core_.tokens.floor) +
                           " was seen before; the lease is acquired again for a higher one";
@@ -141,7 +141,11 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   if (core_.options.oneTerm) core_.candidacy.beginTurn(*core_.options.oneTerm, now, token);
   // Known also of a term that is released at once: the next candidacy of this client asks what is in the record.
   auto payload = takePayload();
-  if (core_.stopping) return {next::Release{std::move(term)}};
+  if (!wantsTerm()) {
+    if (!core_.ready)
+      core_.log(LogLevel::info, "the lease was won and is released at once: this candidate is not ready");
+    return {next::Release{std::move(term)}};
+  }
   if (!term.right.leadsAt(now)) return winTooLate(now, token);
   follow(std::nullopt);
   return {next::Lead{std::move(term), std::move(payload), {core_.known.observation.history(), won.inherits}}};

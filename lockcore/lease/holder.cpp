@@ -28,6 +28,11 @@ NextRole Holder::handle(const Instant& now, const event::StepDown& event) {
   return {};
 }
 
+NextRole Holder::handle(const Instant& now, const event::SetReady& event) {
+  if (event.ready || !event.stepsDown) return {};
+  return handle(now, event::StepDown{event.why});
+}
+
 NextRole Holder::handle(const Instant& now, const event::Stop& /*event*/) {
   if (!draining_) beginDrain(now, RevokeReason::stopped, "the elector was stopped");
   return {};
@@ -131,7 +136,7 @@ NextRole Holder::expire(const Instant& now) {
   if (progressMissing(now)) {
     announceRevoked(RevokeReason::expired, noProgress());
   } else if (core_.options.manualHeartbeat && !core_.changes.waiting()) {
-    announceRevoked(RevokeReason::expired, "nobody asked for a renewal in time, and the heartbeat is manual");
+    announceRevoked(RevokeReason::expired, "no renewal was requested in time, and the heartbeat is manual");
   } else if (paused) {
     const std::string millis = std::to_string(silence / milliseconds{1});
     announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms", true);

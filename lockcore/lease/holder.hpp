@@ -23,6 +23,7 @@ class Holder : public Ignores<event::Wakeup> {
 
   using Ignores::handle;
   [[nodiscard]] NextRole handle(const Instant& now, const event::StepDown& event);
+  [[nodiscard]] NextRole handle(const Instant& now, const event::SetReady& event);
   [[nodiscard]] NextRole handle(const Instant& now, const event::Stop& event);
   [[nodiscard]] NextRole handle(const Instant& now, const event::Renew& event);
   [[nodiscard]] NextRole handle(const Instant& now, const event::WorkEnded& event);

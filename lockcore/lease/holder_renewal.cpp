@@ -136,7 +136,7 @@ NextRole Holder::judgeOwnRecord(const Instant& now, const Instant& askedAt, cons
   if (!core_.isOwn(*current)) {
     return lose(now, RevokeReason::lost, "the record now belongs to " + personOf(current->holder), &current);
   }
-  if (current->released) return lose(now, RevokeReason::lost, "somebody marked the record as released");
+  if (current->released) return lose(now, RevokeReason::lost, "another process released the record");
   if (const UnansweredWrite* landed = term_.unanswered.find(current->version)) {
     renewalLanded(now, askedAt, *landed);
     return {};

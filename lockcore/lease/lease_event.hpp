@@ -40,6 +40,14 @@ struct Start {
 struct StepDown {
   std::string why{};
 };
+/// Whether this candidate may acquire the lease; it may until it is told otherwise. One that may not watches the record
+/// as ever. An acquisition that is under way is not taken back; if it wins, the lease is released before any work
+/// begins.
+struct SetReady {
+  bool ready{true};
+  bool stepsDown{false};  ///< a holder that is not ready gives leadership up, as after StepDown
+  std::string why{};      ///< for people
+};
 /// Give leadership up after the work has ended (or stop competing), then end for good.
 struct Stop {};
 /// Stop, sent by a holder whose work has already ended: the release is sent at once, with what it shall leave in the
@@ -95,8 +103,8 @@ struct TokenSeen {
 }  // namespace event
 
 using LeaseEvent =
-    std::variant<event::Start, event::StepDown, event::Stop, event::Release, event::Renew, event::WorkEnded,
-                 event::WorkFailed, event::WorkProgressed, event::Wakeup, event::ReadReply, event::WriteReply,
-                 event::StoreHint, event::HolderProvenDead, event::TokenSeen>;
+    std::variant<event::Start, event::StepDown, event::SetReady, event::Stop, event::Release, event::Renew,
+                 event::WorkEnded, event::WorkFailed, event::WorkProgressed, event::Wakeup, event::ReadReply,
+                 event::WriteReply, event::StoreHint, event::HolderProvenDead, event::TokenSeen>;
 
 }  // namespace tenure

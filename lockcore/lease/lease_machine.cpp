@@ -1,11 +1,103 @@
 #include "lease_machine.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
+#include <variant>
 
-#include "lease_machine_impl.hpp"
+#include "challenger.hpp"
+#include "holder.hpp"
+#include "machine_core.hpp"
+#include "next_role.hpp"
+#include "releaser.hpp"
 
 namespace tenure {
+
+/// The role of a machine that was not started yet, and that of a machine whose candidacy is over: it ignores every
+/// event and waits for nothing.
+class Inactive {
+ public:
+  template <class Event>
+  [[nodiscard]] NextRole handle(const Instant& /*now*/, const Event& /*event*/) noexcept {
+    return {};
+  }
+  [[nodiscard]] NextRole checkDeadlines(const Instant& /*now*/) noexcept { return {}; }
+  [[nodiscard]] NextRole advance(const Instant& /*now*/) noexcept { return {}; }
+
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& /*now*/) const noexcept {
+    return std::nullopt;
+  }
+  [[nodiscard]] bool acquisitionOpen() const noexcept { return false; }
+  [[nodiscard]] bool inDoubt() const noexcept { return false; }
+};
+
+/// Start is handled by the machine itself.
+class Idle : public Inactive {
+ public:
+  using Inactive::handle;
+  [[nodiscard]] NextRole handle(const Instant& /*now*/, const event::Stop& /*event*/) {
+    return {next::Stop{ReleaseResult::notHeld}};
+  }
+  [[nodiscard]] LeaseState state() const noexcept { return LeaseState::idle; }
+};
+
+class Over : public Inactive {
+ public:
+  [[nodiscard]] LeaseState state() const noexcept { return LeaseState::stopped; }
+};
+
+/// One role at a time, and the only place where one role is replaced by another.
+class LeaseMachine::Impl {
+ public:
+  Impl(MachineOptions options, RandomSource& random) : core_{std::move(options), random} {}
+  Impl(const Impl&) = delete;  // roles refer to the core
+  Impl& operator=(const Impl&) = delete;
+
+  LeaseActions step(const Instant& now, const LeaseEvent& event);
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
+
+  [[nodiscard]] const MachineCore& core() const noexcept { return core_; }
+  [[nodiscard]] LeaseState state() const noexcept;
+  [[nodiscard]] bool acquisitionOpen() const noexcept;
+  [[nodiscard]] bool inDoubt() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds cooldown(const Instant& now) const;
+
+ private:
+  // Events and parts of events that concern the machine as a whole; the role handles the rest.
+  void handle(const Instant& now, const event::Start& event);
+  void handle(const Instant& now, const event::SetReady& event);
+  void handle(const Instant& now, const event::Stop& event);
+  void handle(const Instant& now, const event::Release& event);
+  void handle(const Instant& now, const event::Renew& event);
+  void handle(const Instant& now, const event::WorkEnded& event);
+  void handle(const Instant& now, const event::WorkFailed& event);
+  void handle(const Instant& now, const event::ReadReply& event);
+  void handle(const Instant& now, const event::WriteReply& event);
+  void handle(const Instant& now, const event::HolderProvenDead& event);
+  void handle(const Instant& now, const event::TokenSeen& event);
+  template <class Event>
+  void handle(const Instant& now, const Event& event) {
+    deliver(now, event);
+  }
+
+  template <class Event>
+  void deliver(const Instant& now, const Event& event);
+  void checkDeadlines(const Instant& now);
+  void giveUpOverdueRequest(const Instant& now);
+  void advance(const Instant& now);
+  void refuseReport(FencingToken token);
+
+  void install(const Instant& now, NextRole next);
+  void enter(const Instant& /*now*/, next::Stay&& /*next*/) {}
+  void enter(const Instant& now, next::Challenge&& next);
+  void enter(const Instant& now, next::Lead&& next);
+  void enter(const Instant& now, next::Release&& next);
+  void enter(const Instant& now, next::Stop&& next);
+
+  MachineCore core_;
+  std::variant<Idle, Challenger, Holder, Releaser, Over> role_{};
+};
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
@@ -85,6 +177,11 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   if (event.livenessFile) core_.livenessFile = std::make_unique<const LivenessFile>(*event.livenessFile);
   core_.candidacy.start(now, event.waited);
   role_.emplace<Challenger>(core_).start(now, event);
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::SetReady& event) {
+  core_.ready = event.ready;
+  deliver(now, event);
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::Stop& event) {
@@ -192,6 +289,7 @@ LeaseState LeaseMachine::state() const noexcept { return impl_->state(); }
 TermState LeaseMachine::term() const noexcept { return impl_->core().told.term; }
 bool LeaseMachine::workRunning() const noexcept { return impl_->core().work.running; }
 bool LeaseMachine::inDoubt() const noexcept { return impl_->inDoubt(); }
+bool LeaseMachine::isReady() const noexcept { return impl_->core().ready; }
 nanoseconds LeaseMachine::cooldown(const Instant& now) const { return impl_->cooldown(now); }
 const std::optional<LeaderInfo>& LeaseMachine::leader() const noexcept { return impl_->core().told.leader; }
 std::optional<Instant> LeaseMachine::leaderSeenAt() const noexcept { return impl_->core().told.leaderSeenAt; }

@@ -99,6 +99,7 @@ class LeaseMachine {
   [[nodiscard]] TermState term() const noexcept;
   [[nodiscard]] bool workRunning() const noexcept;
   [[nodiscard]] bool inDoubt() const noexcept;
+  [[nodiscard]] bool isReady() const noexcept;
   /// For how long it still does not acquire, although it is a candidate. Never negative.
   [[nodiscard]] std::chrono::nanoseconds cooldown(const Instant& now) const;
   [[nodiscard]] const std::optional<LeaderInfo>& leader() const noexcept;

@@ -7,8 +7,6 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {

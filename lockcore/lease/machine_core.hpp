@@ -142,6 +142,7 @@ class MachineCore {
   Told told{};
   Work work{};
   bool stopping{false};  ///< the candidacy is ending
+  bool ready{true};      ///< it may acquire the lease
   bool removes{false};   ///< the release removes the record
 
  private:

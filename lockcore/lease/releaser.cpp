@@ -13,7 +13,7 @@ using std::chrono::nanoseconds;
 namespace {
 
 constexpr std::string_view mayStillArrive =
-    "an acquisition was not answered and may still arrive; the lease expires by itself if it does";
+    "an acquisition was not answered and may still arrive; the lease expires if it does";
 
 }  // namespace
 
@@ -30,7 +30,7 @@ NextRole Releaser::advance(const Instant& now) {
   const nanoseconds lease = core_.options.timing.duration();
   const nanoseconds spent = elapsedForHolder(from_, now);
   if (spent >= lease) {
-    core_.log(LogLevel::warn, "the release was not acknowledged; the lease expires by itself if it did not arrive");
+    core_.log(LogLevel::warn, "the release was not acknowledged; the lease expires if it did not arrive");
     return released(now, ReleaseResult::unknown);
   }
   if (retry_.dueIn(now) > nanoseconds{0}) return {};

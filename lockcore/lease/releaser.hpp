@@ -11,8 +11,9 @@
 namespace tenure {
 
 /// The work has ended; or there was no term, and only acquisitions that were not answered may have to be released.
-class Releaser : public Ignores<event::StepDown, event::Stop, event::Renew, event::WorkEnded, event::WorkFailed,
-                                event::WorkProgressed, event::Wakeup, event::StoreHint, event::TokenSeen> {
+class Releaser
+    : public Ignores<event::StepDown, event::SetReady, event::Stop, event::Renew, event::WorkEnded, event::WorkFailed,
+                     event::WorkProgressed, event::Wakeup, event::StoreHint, event::TokenSeen> {
  public:
   Releaser(MachineCore& core, HeldTerm term) : core_{core}, term_{std::move(term)} {}
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 
 #include "liveness_file.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 
 namespace tenure::liveness {

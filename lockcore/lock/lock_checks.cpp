@@ -43,7 +43,7 @@ OptionFaults faultsOf(const LockClientOptions& options) {
 }
 
 boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key, const AcquireOptions& options,
-                                                            const LeaseOptions& client, const LeaseStore& store) {
+                                                            const LeaseOptions& client, LeaseStore& store) {
   OptionFaults faults;
   for (std::string& fault : faultsOf(key)) faults.push_back({"key", std::move(fault)});
   LeaseOptions lease = client;

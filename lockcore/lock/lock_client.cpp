@@ -46,7 +46,7 @@ LockError giveBack(std::vector<Lock> won, LockError error, nanoseconds patience)
   }
   if (pending.empty()) return error;
   error.message +=
-      "; of the locks won before it these are not released yet, which goes on in the background until "
+      "; of the locks won before it these are not released yet; their release continues in the background until "
       "their leases end: " +
       pending;
   return error;

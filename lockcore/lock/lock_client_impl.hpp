@@ -17,7 +17,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/lock_client.hpp>
@@ -112,7 +112,7 @@ struct CheckedAcquire {
 [[nodiscard]] boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
                                                                           const AcquireOptions& options,
                                                                           const LeaseOptions& client,
-                                                                          const LeaseStore& store);
+                                                                          LeaseStore& store);
 
 class LockClient::Impl : public std::enable_shared_from_this<Impl> {
  public:

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "lock_client_impl.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/store_answer.hpp"
 #include "lockcore/runtime/user_code.hpp"
@@ -52,7 +53,7 @@ LockResult<void> LockClient::Impl::scan(const std::string& prefix,
   std::string from;
   do {
     const auto page = awaited<PageOutcome>(options_.lease.duration, [&](CallOptions call, PageHandler handler) {
-      common_->store->listPage(prefix, from, call, std::move(handler));
+      extended(common_->store)->listPage(prefix, from, call, std::move(handler));
     });
     if (page.has_error()) return storeError(LeaseKey{prefix + '*'}, page.error());
     for (const ListedLease& lease : page->leases) {

@@ -180,10 +180,10 @@ void Connection::onEnd(const std::string& why) {
   }
 }
 
-void Connection::streamEnded(bool inOrder, const std::string& why) {
+void Connection::streamEnded(bool whole, const std::string& why) {
   if (step_ == Step::idle) return owner_.lost(*this);
   if (step_ != Step::busy) return;
-  if (reader_.end() == ReplyReader::State::done && inOrder) {
+  if (reader_.end() == ReplyReader::State::done && whole) {
     close();
     return owner_.answered(*this, reader_.take());
   }

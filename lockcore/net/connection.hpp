@@ -125,7 +125,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void readReply(std::string_view bytes);
   [[nodiscard]] bool giveAPart();
   void replyDone();
-  void streamEnded(bool inOrder, const std::string& why);
+  void streamEnded(bool whole, const std::string& why);
   void fail(HttpError::Kind kind, const std::string& text);
   void failLater(HttpError::Kind kind, const std::string& text);
   void flush();

@@ -59,7 +59,7 @@ Key keyIn(const PemText& pem) {
   Key key{PEM_read_bio_PrivateKey(bio.get(), nullptr, noPassword, &isEncrypted)};
   if (!key && isEncrypted) {
     ERR_clear_error();
-    throw std::runtime_error(pem.name + ": it is encrypted, and nobody is there to ask for its password; give it " +
+    throw std::runtime_error(pem.name + ": it is encrypted, and this process cannot ask for its password; give it " +
                              "decrypted, and let only its owner read it");
   }
   if (!key) refuse(pem, "no private key can be read from it");

@@ -89,7 +89,7 @@ boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text) {
     const std::string scheme = lowered(text.substr(0, end));
     tls = scheme == "https";
     if (!tls && scheme != "http") {
-      return UrlFault{"the proxy's URL begins with " + (isScheme(scheme) ? scheme + "://" : "something else") +
+      return UrlFault{"the proxy's URL begins with " + (isScheme(scheme) ? scheme + "://" : "another scheme") +
                       "; only http:// and https:// proxies are supported"};
     }
     text.remove_prefix(end + 3);

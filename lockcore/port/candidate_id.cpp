@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "host_name.hpp"
 #include "name_text.hpp"

@@ -3,7 +3,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/fence.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/store_checks.hpp"
 #include "quoted_text.hpp"
@@ -28,7 +28,7 @@ FenceError fenceTrouble(StoreError error, bool mayBeWritten) {
 FenceError termOver(const TermStamp& stamp) {
   return {TermOver{stamp.token}, quoted(stamp.lease) + ": a write of " + personOf(stamp.holder) +
                                      " with fencing token " + toString(stamp.token) +
-                                     " was not sent, because its term is not valid any more; its work must stop"};
+                                     " was not sent, because its term is no longer valid; its work must stop"};
 }
 
 std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen) {

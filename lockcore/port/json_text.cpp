@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "ascii_text.hpp"
 #include "name_text.hpp"

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <cstddef>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "name_text.hpp"
 #include "quoted_text.hpp"

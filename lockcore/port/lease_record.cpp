@@ -1,7 +1,6 @@
 #include <ostream>
 #include <string>
 
-#include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {

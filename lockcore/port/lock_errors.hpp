@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 
 namespace tenure {

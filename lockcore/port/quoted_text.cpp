@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "ascii_text.hpp"
 #include "name_text.hpp"

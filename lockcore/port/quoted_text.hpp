@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 

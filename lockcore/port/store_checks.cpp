@@ -56,13 +56,12 @@ std::optional<StoreError> refusalOf(const WriteRequest& request) {
 
 std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingToken known) {
   if (request.tokenFloor <= FencingToken{known.value() + maxReportedStep}) return std::nullopt;
-  return StoreError{
-      ErrorClass::misconfigured,
-      "lease \"" + toString(request.key) + "\": this candidate asks for a token above " + toString(request.tokenFloor) +
-          ", but the highest one here is " + toString(known) +
-          ", and tokens do not rise so far in one step. Either a resource reported a made-up token, or an "
-          "old copy of the store was put back. If the token is made up, restart the candidate; if it is "
-          "real, correct the counter with `tenure fence recover`"};
+  return StoreError{ErrorClass::misconfigured,
+                    "lease \"" + toString(request.key) + "\": this candidate asks for a token above " +
+                        toString(request.tokenFloor) + ", but the highest one here is " + toString(known) +
+                        ", and tokens do not rise so far in one step. Either a resource reported a forged token, or an "
+                        "old copy of the store was put back. If the token is forged, restart the candidate; if it is "
+                        "real, correct the counter with `tenure fence recover`"};
 }
 
 std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token) {
@@ -79,7 +78,7 @@ StoreError tokensExhausted(const LeaseKey& key) {
       ErrorClass::misconfigured,
       "lease \"" + toString(key) + "\": the fencing counter has reached the largest possible token, " +
           toString(maxFencingToken) +
-          ", and cannot rise further. Real terms never get that far: find the resource or the tool that made up such "
+          ", and cannot rise further. Real terms never get that far: find the resource or the tool that forged such "
           "a token, then correct the counter with `tenure fence recover`"};
 }
 

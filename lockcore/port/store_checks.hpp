@@ -29,4 +29,17 @@ namespace tenure {
 /// counter is never wrapped and never restarted.
 [[nodiscard]] TENURE_API StoreError tokensExhausted(const LeaseKey& key);
 
+/// `renewing`
+[[nodiscard]] constexpr std::string_view doing(WriteRequest::Purpose purpose) noexcept {
+  switch (purpose) {
+    case WriteRequest::Purpose::acquire:
+      return "acquiring";
+    case WriteRequest::Purpose::renew:
+      return "renewing";
+    case WriteRequest::Purpose::release:
+      return "releasing";
+  }
+  return "writing";
+}
+
 }  // namespace tenure

@@ -32,7 +32,7 @@ bool mayPass(const StoreError& error) noexcept {
 
 std::string_view whatHappensNext(const StoreError& error) noexcept {
   if (mayPass(error)) return ", which is tried again: ";
-  return error.permanent ? ", and waiting does not help: " : ", until somebody fixes it: ";
+  return error.permanent ? ", and waiting does not help: " : ", until the cause is fixed: ";
 }
 
 void throw_exception_from_error(const StoreError& error, const boost::source_location& /*where*/) {

@@ -51,7 +51,7 @@ int writeAll(int fd, std::string_view& text) noexcept {
 }
 
 std::string lossLine(std::uint64_t count, LogFormat format) {
-  const std::string line = std::to_string(count) + " lines were lost here: stderr took no more";
+  const std::string line = std::to_string(count) + " lines were lost here: stderr was blocked";
   const LogField field{"count", static_cast<std::int64_t>(count)};
   return logLine(format, wallClockTextForDisplay(wallClockMillisForDisplay()),
                  {LogLevel::warn, line, LogEvent::linesLost, {&field, 1}});

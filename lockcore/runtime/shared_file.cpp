@@ -153,8 +153,8 @@ std::string linkFault(const std::string& path, const SharedFileRisks& risks) {
 std::string mountFault(const std::string& file, const std::string& directory, const SharedFileRisks& risks) {
   if (!isMountOfItsOwn(file, directory)) return {};
   return file +
-         " is a mount of its own (a bind mount, `docker -v` of a single file, Kubernetes' subPath). Another container "
-         "that mounts it has another directory beside it, so " +
+         " is a separate mount (a bind mount, `docker -v` of a single file, Kubernetes' subPath). Another container "
+         "that mounts it has another directory around it, so " +
          std::string{risks.mounted} + ". Mount the whole directory " + directory + " instead";
 }
 

@@ -9,12 +9,12 @@
 #include <utility>
 #include <variant>
 
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
@@ -63,11 +63,11 @@ template <class Call>
   return whatThrown([&] { name = store.describe(); }) ? "store" : name;
 }
 
-/// LeaseStore::faultsOfPayload(). A payload that the store cannot check is not sent to it.
-[[nodiscard]] inline OptionFaults payloadFaults(const LeaseStore& store, const LeaseKey& key, const std::string& data,
+/// ExtendedStore::faultsOfPayload(). A payload that the store cannot check is not sent to it.
+[[nodiscard]] inline OptionFaults payloadFaults(LeaseStore& store, const LeaseKey& key, const std::string& data,
                                                 const std::map<std::string, std::string>& attributes) {
   OptionFaults faults;
-  const auto what = whatThrown([&] { faults = store.faultsOfPayload(key, data, attributes); });
+  const auto what = whatThrown([&] { faults = extended(store)->faultsOfPayload(key, data, attributes); });
   if (what) faults = {{"store", "threw while it checked data and attributes: " + *what}};
   return faults;
 }

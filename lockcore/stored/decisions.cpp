@@ -55,11 +55,11 @@ StoreResult<Applied> planToken(const std::string& where, const WriteRequest& req
   if (known >= maxFencingToken) return tokensExhausted(request.key);
   Applied plan{known.next()};
   if (!stored.warning.empty()) {
-    plan.warning = stored.warning + ", so the tokens go on from " + toString(plan.token);
+    plan.warning = stored.warning + ", so the tokens continue from " + toString(plan.token);
   } else if (counter < std::max(request.tokenFloor, copy)) {
     plan.warning = where + ": the fencing counter of lease " + toString(request.key) + " was " +
                    (counter.isNone() ? "missing" : "at " + toString(counter)) + " and was restored to " +
-                   toString(plan.token) + "; somebody changed or deleted it, or a resource has seen a higher token";
+                   toString(plan.token) + "; it was changed or deleted, or a resource has seen a higher token";
   }
   return plan;
 }

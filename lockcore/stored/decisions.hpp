@@ -7,8 +7,9 @@
 #include <variant>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/register.hpp>
+
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::stored {
 

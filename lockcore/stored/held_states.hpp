@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/runtime/process_mark.hpp"
 

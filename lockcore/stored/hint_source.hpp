@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::stored {
 

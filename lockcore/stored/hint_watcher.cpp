@@ -152,7 +152,7 @@ void HintWatcher::ended(std::uint64_t stream, const StreamEnd& end) {
     pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, longestPause);
   }
   if (logger_.wants(LogLevel::debug)) {
-    logger_.log(LogLevel::debug, where_ + ": the watch has ended (" + end.why + "), and begins anew");
+    logger_.log(LogLevel::debug, where_ + ": the watch has ended (" + end.why + "), and starts again");
   }
   scheduler_->post([weak = weak_from_this(), pause] {
     const auto self = weak.lock();

@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "hint_watcher.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/store_checks.hpp"
@@ -61,7 +60,7 @@ void keepForAWhile(RegisterCore& core, const LeaseKey& key, const LoadedLease& l
 }
 
 /// A call under way lives in its handlers, so it is answered even when the store is gone.
-class RegisterStore final : public LeaseStore {
+class RegisterStore final : public ExtendedStore {
  public:
   explicit RegisterStore(RegisterParts parts)
       : core_{std::make_shared<RegisterCore>(std::move(parts.leases), std::move(parts.extras),
@@ -110,7 +109,7 @@ class RegisterStore final : public LeaseStore {
 
   [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
                                              const std::map<std::string, std::string>& attributes) const override {
-    OptionFaults faults = LeaseStore::faultsOfPayload(key, data, attributes);
+    OptionFaults faults = ExtendedStore::faultsOfPayload(key, data, attributes);
     for (OptionFault& fault : core_->extras->faultsOfPayload(data, attributes)) faults.push_back(std::move(fault));
     std::size_t size = data.size();
     for (const auto& [name, text] : attributes) size += name.size() + text.size();

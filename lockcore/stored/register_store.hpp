@@ -8,13 +8,13 @@
 #include <string_view>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "decisions.hpp"
 #include "hint_source.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::stored {
 
@@ -38,7 +38,7 @@ class TENURE_API RegisterExtras {
   /// Whether what was read is kept for a while, so that an acquisition that follows is one request.
   [[nodiscard]] virtual bool keepsReads() const noexcept { return false; }
 
-  /// As LeaseStore::deathNotice().
+  /// As ExtendedStore::deathNotice().
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
   /// Before the first request of a write. It may put a handler in front of the one that gets the outcome. An error: the
   /// write must not be sent.

@@ -74,7 +74,7 @@ void decideFrom(const WritePtr& write, const LoadedLease& seen, int tries) {
   if (change != nullptr && tries >= mostTries) {
     // What is expected is still so, which proves that no copy was carried out.
     return write->handler(Rejected{{ErrorClass::transient, write->core->leases->where() + ": " + write->call.text() +
-                                                               ": others change it all the time; it is tried again"}});
+                                                               ": others keep changing it; it is tried again"}});
   }
   if (change != nullptr) return swap(write, seen, std::move(*change), tries);
   auto& outcome = std::get<WriteOutcome>(decision);

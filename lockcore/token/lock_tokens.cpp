@@ -8,7 +8,7 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 
 #include "lock_token_parts.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/option_ranges.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
@@ -63,7 +63,7 @@ std::optional<OptionFault> faultOfLease(milliseconds lease) {
 
 /// Everything that is wrong with an acquisition, found before anything is sent.
 std::optional<LockError> refusalOf(const LeaseKey& key, const std::string& owner, const TokenAcquireOptions& options,
-                                   const LeaseStore& store) {
+                                   LeaseStore& store) {
   OptionFaults faults;
   for (const std::string& fault : faultsOf(key)) faults.push_back({"key", "the lock's name " + fault});
   if (const auto fault = faultOfCandidateName(owner)) faults.push_back({"owner", "the owner " + *fault});
@@ -183,7 +183,7 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
   if (!found) return storeFailure(found.error());
   const std::string name = "lock " + toString(key);
   if (!*found || (*found)->released || (*found)->vanished) {
-    return LockError{LockErrc::notHeld, "nobody holds " + name + "; acquire it again"};
+    return LockError{LockErrc::notHeld, name + " has no holder; acquire it again"};
   }
   const LeaseRecord& record = **found;
   if (record.holder != owner) {

@@ -4,8 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
-
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/store_answer.hpp"
 #include "lockcore/runtime/thread.hpp"
@@ -207,7 +206,7 @@ void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
   const std::string livenessFile = record->livenessFile->id;  // the machine follows only holders that have one
   const auto tell = [inbox = inbox_, livenessFile](const RecordVersion&) { inbox->proveDead(livenessFile); };
   deathWatch_ = orNull(logger_, options_.key, "death notice", [&]() -> std::shared_ptr<void> {
-    const std::shared_ptr<DeathNotice> notice = store_->deathNotice();
+    const std::shared_ptr<DeathNotice> notice = extended(store_)->deathNotice();
     return notice ? notice->follow(*record, tell) : nullptr;
   });
 }
@@ -274,14 +273,14 @@ LockError TokenAcquirer::whyNot() const {
   if (failure_ && !hides) return storeFailure(*failure_);
   if (rival_ && !hides) return heldByRival(name);
   if (lastError_) return storeFailure(*lastError_);
-  return {LockErrc::timeout, name + " was not granted in time; nobody was seen holding it at the end"};
+  return {LockErrc::timeout, name + " was not granted in time; no holder was seen at the end"};
 }
 
 LockError TokenAcquirer::heldByRival(const std::string& name) const {
-  const std::string since = lastError_ ? "; the last look at it failed: " + lastError_->message : "";
+  const std::string since = lastError_ ? "; the last read of it failed: " + lastError_->message : "";
   if (rival_->vanished) {
     return {LockErrc::held,
-            name + " has no record any more, but its holder may still act (fencing token " + toString(rival_->token) +
+            name + " no longer has a record, but its holder may still act (fencing token " + toString(rival_->token) +
                 "): the lock is free after the lease of that term, " + std::to_string(rival_->leaseDuration.count()) +
                 " ms" + since,
             std::nullopt, lastError_};

@@ -171,7 +171,7 @@ TEST_F(FencedFileLocks, whoIsFrozenWhileItMakesTheFirstFenceReplacesNone) {
 }
 
 /// The content of an accepted replacement is put in place by whoever comes first.
-TEST_F(FencedFileLocks, aReplacementWhoseLockIsRemovedAfterItsRenameIsFinishedByTheNextWriter) {
+TEST_F(FencedFileLocks, theNextWriterFinishesAReplacementWhoseLockWasRemoved) {
   std::string later;
   files_.beforeRename = [&] {
     files_.beforeRename = [&] {
@@ -316,12 +316,11 @@ TEST_F(FencedFileMounts, aFileThatIsMountedAloneIsRefused) {
     say << opened(there_ + "/ledger");
     if (std::filesystem::exists(there_ + "/ledger.fence")) say << " and made a fence";
   });
-  EXPECT_EQ(said,
-            "file " + there_ + "/ledger: " + there_ +
-                "/ledger is a mount of its own (a bind mount, `docker -v` of a single file, Kubernetes' subPath). "
-                "Another container that mounts it has another directory beside it, so the two would not see each "
-                "other's fence, and a former term could write. Mount the whole directory " +
-                there_ + " instead");
+  EXPECT_EQ(said, "file " + there_ + "/ledger: " + there_ +
+                      "/ledger is a separate mount (a bind mount, `docker -v` of a single file, Kubernetes' subPath). "
+                      "Another container that mounts it has another directory around it, so the two would not see each "
+                      "other's fence, and a former term could write. Mount the whole directory " +
+                      there_ + " instead");
 }
 
 TEST_F(FencedFileMounts, soAreAFenceAndALock) {
@@ -331,7 +330,7 @@ TEST_F(FencedFileMounts, soAreAFenceAndALock) {
       if (!test::bindMount(directory_.file("alone"), path_ + suffix)) say << "not bound";
       say << opened(path_);
     });
-    EXPECT_TRUE(contains(told, path_ + suffix + " failed: it is a mount of its own")) << told;
+    EXPECT_TRUE(contains(told, path_ + suffix + " failed: it is a separate mount")) << told;
   }
 }
 
@@ -340,7 +339,7 @@ TEST_F(FencedFileMounts, aWriterNoticesThatItsFileBecameAMount) {
     if (!test::bindMount(path_, path_)) say << "not bound";
     say << said(writer_.append(stamp(6), "x")) << '\n' << said(writer_.replace(stamp(6), "x"));
   });
-  EXPECT_TRUE(contains(told, "opening it failed: it is a mount of its own")) << told;
+  EXPECT_TRUE(contains(told, "opening it failed: it is a separate mount")) << told;
   EXPECT_FALSE(contains(told, "written")) << told;
 }
 

@@ -48,9 +48,10 @@ TEST_F(FencedTermTest, sendsNothingOnceItIsOver) {
   ASSERT_NE(error.over(), nullptr);
   EXPECT_EQ(*error.over(), TermOver{FencingToken{5}});
   EXPECT_EQ(error.stale(), nullptr);
-  EXPECT_EQ(error.message,
-            "lease \"billing\": a write of a (1) with fencing token 5 was not sent, because its term is not valid any "
-            "more; its work must stop");
+  EXPECT_EQ(
+      error.message,
+      "lease \"billing\": a write of a (1) with fencing token 5 was not sent, because its term is no longer valid; "
+      "its work must stop");
   EXPECT_TRUE(sent_.empty());
 }
 

@@ -149,7 +149,7 @@ TEST_F(PostgresqlFenceRights, aTableOfLeasesThatAnotherRoleMadeIsNotRead) {
   crook_.exec("DROP TABLE tenure_lease; CREATE TABLE leases(x int);" + trap("look", "", "bigint", "1") +
               "CREATE VIEW tenure_lease AS SELECT 'billing'::text AS name, ''::text AS sort, look() AS token, "
               "'a#1'::text AS holder, false AS released, 1::bigint AS counter, 1::bigint AS lease_ms FROM leases");
-  EXPECT_NE(openFault(dba_, options).find("is no ordinary table"), std::string::npos) << openFault(dba_, options);
+  EXPECT_NE(openFault(dba_, options).find("is not an ordinary table"), std::string::npos) << openFault(dba_, options);
   EXPECT_FALSE(malloryIsSuperuser());
 }
 
@@ -279,11 +279,11 @@ const std::vector<std::pair<std::string, std::string>> additions{
     {"ALTER TABLE tenure_fence_guard ADD CONSTRAINT odd CHECK (token < 7)",
      "other constraints than a fence's: drop odd"},
     {"ALTER TABLE tenure_fence_guard DROP CONSTRAINT tenure_fence_guard_pkey", "lacks its key"},
-    {"CREATE INDEX i ON tenure_fence_guard (lower(holder))", "indexes besides its key"},
+    {"CREATE INDEX i ON tenure_fence_guard (lower(holder))", "indexes other than its key"},
     {"CREATE TABLE heir() INHERITS (tenure_fence_guard)", "inherits from or to other tables"},
-    {"ALTER TABLE tenure_fence_guard SET UNLOGGED", "no ordinary permanent table"},
+    {"ALTER TABLE tenure_fence_guard SET UNLOGGED", "not an ordinary permanent table"},
     {"ALTER TABLE tenure_fence_guard RENAME TO old; CREATE VIEW tenure_fence_guard AS SELECT * FROM old",
-     "no ordinary permanent table"}};
+     "not an ordinary permanent table"}};
 
 TEST_F(PostgresqlFenceRights, whatIsNotTheFencesOwnIsRefusedWithItsName) {
   for (const auto& [change, part] : additions) {
@@ -294,7 +294,7 @@ TEST_F(PostgresqlFenceRights, whatIsNotTheFencesOwnIsRefusedWithItsName) {
     ASSERT_EQ(openFault(dba_), "");
     dba_.exec(change);
     EXPECT_NE(install(), "");
-    if (part != "no ordinary permanent table") {
+    if (part != "not an ordinary permanent table") {
       EXPECT_TRUE(tells(part)) << told_;
     }
     const std::string fault = openFault(dba_);

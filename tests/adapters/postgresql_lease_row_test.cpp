@@ -82,7 +82,7 @@ TEST_F(PostgresqlLeaseRowTest, aLostLeaseIsRefusedBeforeItsSuccessorHasWritten) 
   const FenceError error = refusalOf(stamp(5));
   ASSERT_NE(error.stale(), nullptr) << error.message;
   EXPECT_EQ(*error.stale(), (StaleToken{FencingToken{5}, FencingToken{6}}));
-  EXPECT_NE(error.message.find("has got to token 6"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("has reached token 6"), std::string::npos) << error.message;
   EXPECT_EQ(fence_->highestSeen("billing").value(), stamp(5)) << "the successor has written nothing yet";
   PostgresqlFence bare = PostgresqlFence::open(database_.raw()).value();
   EXPECT_TRUE(bare.write(stamp(5), [](PGconn* raw) { return add(raw, "stale"); }).has_value())
@@ -220,7 +220,7 @@ TEST_F(PostgresqlLeaseRowTest, aWriteThatMeetsATakeoverUnderWayWaitsForItAndIsRe
   EXPECT_NE(refusalOf(stamp(5)).stale(), nullptr);
 }
 
-TEST_F(PostgresqlLeaseRowTest, aSnapshotFromBeforeATakeoverIsNotAdmittedAndOneFromBeforeARenewalIs) {
+TEST_F(PostgresqlLeaseRowTest, aSnapshotBeforeATakeoverIsRefusedAndOneBeforeARenewalIsNot) {
   std::uint64_t token = 5;
   for (const char* level : {"REPEATABLE READ", "SERIALIZABLE"}) {
     database_.exec("BEGIN ISOLATION LEVEL " + std::string{level});

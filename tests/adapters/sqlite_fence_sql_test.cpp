@@ -143,7 +143,7 @@ TEST_F(SqliteFenceSqlTest, aTokenAboveTheGreatestIsNoneWrittenOrStored) {
   EXPECT_NE(plain_.tryExec("UPDATE tenure_fence_guard SET token = 9007199254740992"), SQLITE_OK);
   database_.exec("PRAGMA ignore_check_constraints = ON");  // as in a table that an older release created
   database_.exec("UPDATE tenure_fence_guard SET token = 9223372036854775807");
-  const std::string damage = "remembers what is no fencing token: tenure fence recover";
+  const std::string damage = "remembers what is not a fencing token: tenure fence recover";
   EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(4, 'new', 9007199254740991)", damage));
   EXPECT_TRUE(refuses("UPDATE jobs SET token = 5", damage));
 }

@@ -207,7 +207,7 @@ TEST_P(SqliteFenceTest, aTransactionThatReadBeforeOthersWroteIsNotAdmitted) {
   EXPECT_LT(elapsedForChallenger(start, readClock()), 30s) << "waiting does not make an old snapshot new";
   EXPECT_EQ(written.has_error(), othersCanWrite);
   if (written.has_error()) {
-    EXPECT_NE(written.error().message.find("roll it back and begin again"), std::string::npos)
+    EXPECT_NE(written.error().message.find("roll it back and start again"), std::string::npos)
         << written.error().message;
   }
   database_.exec("COMMIT");

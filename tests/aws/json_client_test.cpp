@@ -66,7 +66,7 @@ TEST_F(JsonClientTest, aFileThatMayNotBeReadIsAWarningWhereTheEnvironmentSaysAll
 }
 
 /// It could hold the keys of another account or the endpoint: to go on without it could mean another table.
-TEST_F(JsonClientTest, aFileThatMayNotBeReadAsksNobodyWhereTheEnvironmentLeavesSomethingToSay) {
+TEST_F(JsonClientTest, anUnreadableFileSendsNoRequestUnlessTheEnvironmentSaysAll) {
   set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/keys");
   for (const char* variable : {"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"}) {
     set("AWS_CONFIG_FILE", path("config"));

@@ -93,12 +93,12 @@ TEST_F(ProcessTest, startsWithOrdinarySignals) {
 TEST_F(ProcessTest, failureIsToldWithItsWordsButNoSecret) {
   const std::string message = error(run("echo no session for you " + secretKey + " >&2; exit 3"));
   EXPECT_NE(message.find("credential_process of profile p (" + path("config") +
-                         ":1) ended with exit code 3; it said: no session for you"),
+                         ":1) ended with exit code 3; it wrote: no session for you"),
             std::string::npos)
       << message;
-  EXPECT_NE(error(run("exit 4")).find("exit code 4 and said nothing on stderr"), std::string::npos);
+  EXPECT_NE(error(run("exit 4")).find("exit code 4 and wrote nothing to stderr"), std::string::npos);
   EXPECT_NE(error(start("/no/such/helper x")).find("could not start /no/such/helper: No such file"), std::string::npos);
-  EXPECT_NE(error(start("cat 'a")).find("is no command: a quotation has no end"), std::string::npos);
+  EXPECT_NE(error(start("cat 'a")).find("is not a command: a quotation has no end"), std::string::npos);
   EXPECT_NE(error(run("kill -9 $$")).find("ended by signal 9"), std::string::npos);
 }
 

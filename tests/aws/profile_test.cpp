@@ -202,7 +202,7 @@ TEST_F(ProfileTest, aCircleIsRefusedByItsPath) {
       "[profile a]\nrole_arn = arn:aws:iam::1:role/A\nsource_profile = b\n"
       "[profile b]\nrole_arn = arn:aws:iam::1:role/B\nsource_profile = c\n"
       "[profile c]\nrole_arn = arn:aws:iam::1:role/C\nsource_profile = a\n");
-  EXPECT_NE(error(use("a")).find("goes round in a circle: a -> b -> c -> a"), std::string::npos) << error(use("a"));
+  EXPECT_NE(error(use("a")).find("forms a cycle: a -> b -> c -> a"), std::string::npos) << error(use("a"));
   EXPECT_EQ(requests_->count(), 0U);
 }
 

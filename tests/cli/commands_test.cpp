@@ -49,12 +49,11 @@ TEST_F(CommandsTest, StoreSqlIsRefusedWhereTheStoreNeedsNone) {
   const Finished refused = finish({"store", "sql", "--config", config()});
   EXPECT_EQ(refused.code, cli::exitUsage);
   EXPECT_EQ(refused.output, "");
-  EXPECT_NE(refused.errors.find("group.yaml: store.type sqlite makes what it needs by itself, so there is no SQL"),
-            std::string::npos)
+  EXPECT_NE(refused.errors.find("group.yaml: store.type sqlite makes what it needs and has no SQL"), std::string::npos)
       << refused.errors;
   const Finished dialect = finish({"store", "sql", "--dialect", "memory"});
   EXPECT_EQ(dialect.code, cli::exitUsage);
-  EXPECT_NE(dialect.errors.find("--dialect: store.type memory makes what it needs by itself"), std::string::npos)
+  EXPECT_NE(dialect.errors.find("--dialect: store.type memory makes what it needs and has no SQL"), std::string::npos)
       << dialect.errors;
   EXPECT_FALSE(std::filesystem::exists(database()));
 }
@@ -64,7 +63,7 @@ TEST_F(CommandsTest, InitDoesNotOverwriteUnlessForced) {
   const std::string file = directory_.file("sample.yaml");
   const Finished refused = finish({"init", file});
   EXPECT_EQ(refused.code, cli::exitFailed);
-  EXPECT_EQ(refused.errors, "tenure: " + file + ": is there already; give another name, or --force to replace it\n");
+  EXPECT_EQ(refused.errors, "tenure: " + file + ": exists already; give another name, or --force to replace it\n");
   EXPECT_EQ(contentOf(file), "mine\n");
   EXPECT_EQ(finish({"init", "--force", file}).code, cli::exitOk);
   EXPECT_EQ(contentOf(file), finish({"init", "-"}).output) << "- is stdout";
@@ -111,7 +110,7 @@ TEST_F(CommandsTest, ARunOfAGroupWithShardsIsRefusedWithTheWayOut) {
   }
   const Finished refused = finish({"run", "--config", file, "--", "touch", directory_.file("touched")});
   EXPECT_EQ(refused.code, cli::exitUsage);
-  EXPECT_NE(refused.errors.find("group g has shards, each with a lease of its own (g/0, ...)"), std::string::npos)
+  EXPECT_NE(refused.errors.find("group g has shards, each with its own lease (g/0, ...)"), std::string::npos)
       << refused.errors;
   EXPECT_NE(refused.errors.find("ShardedElector"), std::string::npos) << refused.errors;
   EXPECT_FALSE(std::filesystem::exists(directory_.file("touched")));
@@ -181,14 +180,14 @@ TEST_F(CommandsTest, NobodyLeadsIsAnAnswer) {
   configure();
   const Finished status = finish({"status", "--config", config()});
   EXPECT_EQ(status.code, cli::exitNobody) << status.errors;
-  EXPECT_NE(status.output.find("nobody leads; nobody has led yet"), std::string::npos) << status.output;
+  EXPECT_NE(status.output.find("no leader; there has been none yet"), std::string::npos) << status.output;
   const Finished json = finish({"status", "--json", "--config", config()});
   EXPECT_EQ(json.code, cli::exitNobody);
   EXPECT_EQ(json.output.find(R"({"group":"test-group","state":"none","leader":null,"last_leader":null,)"), 0U)
       << json.output;
   const Finished resign = finish({"resign", "--config", config()});
   EXPECT_EQ(resign.code, cli::exitNobody);
-  EXPECT_EQ(resign.errors, "tenure: nobody leads test-group\n");
+  EXPECT_EQ(resign.errors, "tenure: there is no leader of test-group\n");
 }
 
 /// A name may come from a variable. One with line breaks is refused, and must not write lines of its own.

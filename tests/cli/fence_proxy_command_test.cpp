@@ -59,7 +59,7 @@ TEST_F(FenceProxyCommand, KeysNeedAnAudienceAndAnOwner) {
   for (const mode_t mode : {0602U, 0620U, 0662U}) {
     chmod(keys.c_str(), mode);
     expectSays(start("127.0.0.1:0", {"--keys", keys, "--audience", "ledger"}), cli::exitUsage,
-               "others than its owner may add keys to it");
+               "users other than its owner may add keys to it");
   }
 }
 

@@ -160,7 +160,7 @@ TEST_F(GuardTest, FrozenSupervisorsJobIsKilledAtTheDeadline) {
 
 /// While a process is executed the kernel answers nobody who asks for its environment. On a busy machine that took
 /// longer than the job had left, and it acted beside the next one.
-TEST_F(GuardTest, FrozenSupervisorsJobWhoseReaperWasKilledIsKilledAtTheDeadlineWhateverALookTakes) {
+TEST_F(GuardTest, AFrozenSupervisorsJobWithoutAReaperDiesAtTheDeadline) {
   Subprocess rig{this->rig("800", "1000", "9000", "100", {"ignore-term", "children", "stray"}),
                  {.environment = {{"SLOW_ENVIRONMENT", "1"}}}};
   const pid_t id = std::stoi(rig.lineAfter("job ").value_or("-1"));

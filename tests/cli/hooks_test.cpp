@@ -83,7 +83,7 @@ TEST_F(HooksTest, TermWhoseOnElectedFailsIsGivenUpWithoutAJob) {
   Subprocess alice{run({}, {"sh", "-c", "echo job >>hooks"}), as("alice")};
   EXPECT_TRUE(alice.saysOnStderr("tenure: hook on_elected ended with exit code 1; the job is not started"))
       << alice.errors();
-  EXPECT_TRUE(alice.saysOnStderr("gives leadership up, because hook on_elected failed; competes again in 2s"))
+  EXPECT_TRUE(alice.saysOnStderr("gives up leadership, because hook on_elected failed; competes again in 2s"))
       << alice.errors();
   ASSERT_TRUE(eventually([&] { return times("revoked 1 ") == 1; })) << "what was half done is undone";
   EXPECT_EQ(times("job"), 0U);
@@ -150,9 +150,9 @@ TEST_F(HooksTest, LeaseIsNotReleasedIfOnRevokedFails) {
   ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
   alice.signal(SIGTERM);
   EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
-  EXPECT_NE(alice.errors().find(
-                "tenure: hook on_revoked ended with exit code 5; the lease is not released, it expires by itself"),
-            std::string::npos)
+  EXPECT_NE(
+      alice.errors().find("tenure: hook on_revoked ended with exit code 5; the lease is not released, it expires"),
+      std::string::npos)
       << alice.errors();
   ASSERT_TRUE(begins(2)) << bob.errors();
   EXPECT_GT(firstAct(2) - lastAct(1), 1'000'000'000) << "bob has waited for the end of the lease";
@@ -175,6 +175,67 @@ TEST_F(HooksTest, LocksRunNoHooksOfTheFile) {
   const Finished done = finish({"lock", "hold", "k", "--config", config(), "--", "true"});
   EXPECT_EQ(done.code, 0) << done.errors;
   EXPECT_EQ(hooks(), "");
+}
+
+/// A copy is ready while the file `ready.NAME` is there.
+class ReadyTest : public GroupFixture {
+ protected:
+  void configureReady(const std::string& onUnready = "keep") const {
+    directory_.write("group.yaml",
+                     "group: test-group\nstore: { type: sqlite, path: ./leases.db }\n"
+                     "lease: { duration: 2s, heartbeat: 300ms }\n"
+                     "candidate: { id: \"${NAME}\", ready: 'test -e ready.${NAME}', ready_every: 100ms, on_unready: " +
+                         onUnready + " }\n");
+  }
+  void setReady(const std::string& name, bool ready) const {
+    const std::string file = directory_.file("ready." + name);
+    ready ? static_cast<void>(std::ofstream{file}) : static_cast<void>(std::filesystem::remove(file));
+  }
+};
+
+TEST_F(ReadyTest, WhoIsNotReadyWatchesAndWhoIsReadyLeads) {
+  configureReady();
+  Subprocess alice{run({}, {"sleep", "600"}), as("alice")};
+  ASSERT_TRUE(alice.saysOnStderr("is not ready: "));
+  setReady("bob", true);
+  Subprocess bob{run({}, {"sleep", "600"}), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("elected with fencing token 1"));
+  ASSERT_TRUE(alice.saysOnStderr("the leader is bob ("));
+  setReady("alice", true);
+  ASSERT_TRUE(alice.saysOnStderr("is ready"));
+  bob.signal(SIGTERM);
+  EXPECT_EQ(bob.wait(), cli::exitOk) << bob.errors();
+  EXPECT_TRUE(alice.saysOnStderr("elected with fencing token 2"));
+}
+
+TEST_F(ReadyTest, ALeaderThatTurnsUnreadyStepsDownIfTheFileSaysSo) {
+  configureReady("step_down");
+  setReady("alice", true);
+  Subprocess alice{run({}, {"sleep", "600"}), as("alice")};
+  ASSERT_TRUE(alice.saysOnStderr("elected with fencing token 1"));
+  setReady("bob", true);
+  Subprocess bob{run({}, {"sleep", "600"}), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
+  setReady("alice", false);
+  ASSERT_TRUE(alice.saysOnStderr("revoked (steppedDown: not ready: hook candidate.ready"));
+  EXPECT_TRUE(bob.saysOnStderr("elected with fencing token 2"));
+}
+
+TEST_F(ReadyTest, ALeaderThatTurnsUnreadyLeadsOnByDefault) {
+  configureReady();
+  setReady("alice", true);
+  Subprocess alice{run({}, {"sleep", "600"}), as("alice")};
+  ASSERT_TRUE(alice.saysOnStderr("elected with fencing token 1"));
+  setReady("alice", false);
+  ASSERT_TRUE(alice.saysOnStderr("is not ready: "));
+  EXPECT_FALSE(alice.saysOnStderr("revoked (", std::chrono::seconds{3})) << "three quarters more than a lease";
+}
+
+TEST_F(ReadyTest, AWaitThatEndsSaysThatTheCopyWasNotReady) {
+  configureReady();
+  const Finished done = runToEnd(run({"--once", "--wait", "1s"}, {"true"}), as("alice"));
+  EXPECT_EQ(done.code, cli::exitBusy);
+  EXPECT_NE(done.errors.find("this copy is not ready (candidate.ready)"), std::string::npos) << done.errors;
 }
 
 }  // namespace

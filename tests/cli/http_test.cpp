@@ -152,6 +152,21 @@ TEST_F(HttpRun, NoWordOfAListenerSteersTheTerminal) {
   }
 }
 
+/// Rules and panels join families by it, so a name with quotes is one label, however many families have it.
+TEST_F(HttpRun, EachMetricNamesTheGroupAlike) {
+  configure();
+  std::string text = contentOf(config());
+  text.replace(text.find("test-group"), std::string_view{"test-group"}.size(), R"("a\"b\\c")");
+  directory_.write("group.yaml", text);
+  Subprocess alice{runAt("127.0.0.1:0"), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const std::string metrics = ask(addressOf(alice), "/metrics").body;
+  EXPECT_NE(metrics.find(R"(tenure_job_running{group="a\"b\\c"} 1)"), std::string::npos) << metrics;
+  for (std::size_t at = 0; (at = metrics.find("group=", at)) != std::string::npos; ++at) {
+    EXPECT_TRUE(std::string_view{metrics}.substr(at).starts_with(R"(group="a\"b\\c")")) << metrics.substr(at, 60);
+  }
+}
+
 /// A job that ends by itself makes `run` compete anew; what was counted before stays.
 TEST_F(HttpRun, CountsGoOnInTheNextCandidacy) {
   configure();

@@ -228,7 +228,8 @@ class Limits(Case):
 
 def without(call, error, unless_flag=0):
     """seccomp: this process and its children get `error` from the call, unless its second argument has the flag."""
-    number = {("memfd_create", "x86_64"): 319, ("memfd_create", "aarch64"): 279}[call, platform.machine()]
+    number = {("memfd_create", "x86_64"): 319, ("memfd_create", "aarch64"): 279, ("waitid", "x86_64"): 247,
+              ("waitid", "aarch64"): 95}[call, platform.machine()]
     load, equal, test, end = 0x20, 0x15, 0x45, 0x06
     allow, refuse = 0x7fff0000, 0x00050000 | error
     program = [(load, 0, 0, 0), (equal, 0, 3, number), (load, 0, 0, 24), (test, 1, 0, unless_flag), (end, 0, 0, refuse), (end, 0, 0, allow)]
@@ -257,6 +258,16 @@ class RefusedCalls(Case):
                                      stderr=subprocess.PIPE, text=True)
                 out, told = process.communicate(timeout=PATIENCE_S)
                 self.assertEqual((process.returncode, out), (0, "JOB\n"), told)
+
+    def test_a_refused_waitid_is_named_before_anything_happened(self):
+        for error in (errno.EPERM, errno.ENOSYS):
+            with self.subTest(errno.errorcode[error]):
+                process = self.start("run", "-c", self.config, "--once", "--", "touch", "ran", prepare=without("waitid", error),
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                _, told = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 1, told)
+                self.assertIn("waitid, which shows the end of a job, is refused here", told)
+                self.assertNotIn("elected", told)
 
     def test_without_proc_run_and_doctor_say_so(self):
         if os.geteuid() != 0 or not shutil.which("unshare"):

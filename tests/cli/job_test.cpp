@@ -84,7 +84,7 @@ TEST_F(JobTest, AScriptWithoutAnInterpreterLineIsGivenToTheShell) {
   EXPECT_EQ(contentOf(directory_.file("said")), "hello\n");
 }
 
-TEST_F(JobTest, AScriptWithoutAnInterpreterLineThatPathHasIsGivenToTheShellByItsWholePath) {
+TEST_F(JobTest, AScriptOfPathWithoutInterpreterLineRunsInTheShell) {
   directory_.write("its-name", "echo \"$0 $1\" > " + directory_.file("said") + "\n");
   std::filesystem::permissions(directory_.file("its-name"), std::filesystem::perms::owner_all);
   const std::string before = environmentText("PATH");
@@ -197,7 +197,7 @@ TEST_F(JobTest, ALookThatIsEndedEarlyComesAfterTheSignalsAndProvesNothing) {
   EXPECT_TRUE(processes.empty());
 }
 
-/// Otherwise a process that cannot be looked at would be taken for one of others, and the job for ended.
+/// Otherwise a process that cannot be examined would be taken for one of others, and the job for ended.
 TEST_F(JobTest, AFullTableOfDescriptorsHidesNothingOfAJob) {
   Job job = start({TICKER, directory_.file("acts"), "stray"}, {{jobVariable, identity}});
   job.openBarrier();

@@ -131,7 +131,7 @@ TEST_F(JobsTest, APeriodThatWasNotBegunIsNotForgotten) {
   EXPECT_EQ(once("true").code, 0);
   const Finished unknown = forget({"--yes"}, "2001-01-01T00:00:00Z");
   EXPECT_EQ(unknown.code, cli::exitFailed);
-  EXPECT_NE(unknown.errors.find("was not begun, so there is nothing to forget"), std::string::npos) << unknown.errors;
+  EXPECT_NE(unknown.errors.find("was not started, so there is nothing to forget"), std::string::npos) << unknown.errors;
 }
 
 TEST_F(JobsTest, AnInstantThatIsNoPeriodIsRefusedWithItsNeighbours) {
@@ -142,7 +142,7 @@ TEST_F(JobsTest, AnInstantThatIsNoPeriodIsRefusedWithItsNeighbours) {
   const std::string before = json(), beside = later(begun, std::chrono::seconds{5});
   const Finished refused = forget({"--yes"}, beside);
   EXPECT_EQ(refused.code, cli::exitFailed);
-  EXPECT_EQ(refused.errors, "tenure: " + beside + " is no period of job \"nightly\"; the one before it is " + begun +
+  EXPECT_EQ(refused.errors, "tenure: " + beside + " is not a period of job \"nightly\"; the one before it is " + begun +
                                 ", and the one after it is " + next + ". Nothing was done\n");
   EXPECT_EQ(json().substr(json().find("begun")), before.substr(before.find("begun")));
   EXPECT_EQ(forget({"--yes"}, next).code, cli::exitOk) << "a period that is not listed, but is one";
@@ -245,7 +245,7 @@ TEST_F(JobsTest, TheWaitForALeaderThatStaysIsBounded) {
   ASSERT_TRUE(begins(2)) << alice.errors();
   const Finished late = forget({"--yes", "--wait", "500ms"});
   EXPECT_EQ(late.code, cli::exitNotYet) << late.errors;
-  EXPECT_NE(late.errors.find("was not to be had in 500ms; alice ("), std::string::npos) << late.errors;
+  EXPECT_NE(late.errors.find("could not be acquired in 500ms; alice ("), std::string::npos) << late.errors;
 }
 
 }  // namespace

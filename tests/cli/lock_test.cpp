@@ -61,7 +61,7 @@ TEST_F(LockTest, ALockGoesFromCommandToCommandByItsToken) {
   EXPECT_EQ(released.output, "lock nightly is released\n");
   const Finished again = finishLock({"release", second});
   EXPECT_EQ(again.code, cli::exitOk) << "S1-56";
-  EXPECT_EQ(again.output, "lock nightly was not held any more\n");
+  EXPECT_EQ(again.output, "lock nightly was no longer held\n");
   EXPECT_EQ(finishLock({"renew", second}).code, cli::exitLost);
 }
 
@@ -156,7 +156,7 @@ TEST_F(LockTest, StoreAndTokenMayComeFromTheEnvironment) {
 
 TEST_F(LockTest, WrongArgumentsAreRefusedBeforeAnythingHappens) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> all{
-      {{}, "give what to do with the lock: acquire"},
+      {{}, "say what to do with the lock: acquire"},
       {{"seize"}, "there is no command \"seize\""},
       {{"acquire"}, "give the name of the lock"},
       {{"acquire", "a"}, "give the store: --store sqlite --path FILE"},

@@ -149,13 +149,13 @@ TEST_F(OperatorTest, StatusWatchTellsEachChangeUntilInterrupted) {
 TEST_F(OperatorTest, StatusWatchTellsEachChangeOnceWhereThereIsNoTerminal) {
   configure();
   Subprocess watch{tenure({"status", "--config", config(), "--watch"}), as("tester")};
-  ASSERT_TRUE(watch.lineAfter("state  nobody leads; nobody has led yet").has_value()) << watch.errors();
+  ASSERT_TRUE(watch.lineAfter("state  no leader; there has been none yet").has_value()) << watch.errors();
   Subprocess alice{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(watch.lineAfter("state          held").has_value()) << watch.errors();
   watch.signal(SIGINT);
   EXPECT_EQ(watch.wait(), cli::exitOk);
   const std::string text = watch.output();
-  EXPECT_EQ(text.find("nobody has led yet"), text.rfind("nobody has led yet")) << text;
+  EXPECT_EQ(text.find("there has been none yet"), text.rfind("there has been none yet")) << text;
   EXPECT_EQ(text.find('\033'), std::string::npos) << "nothing clears a screen that there is not: " << text;
 }
 

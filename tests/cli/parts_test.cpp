@@ -241,12 +241,13 @@ TEST(LeaseView, RecordThatWasDeletedInATermIsNobodys) {
   const LeaseView view = viewOf("g", "s", vanishedRecord(FencingToken{41}, 10s), 62'000);
   EXPECT_EQ(view.state(), LeaseViewState::vanished);
   EXPECT_FALSE(isHeld(view.record));
-  EXPECT_EQ(toTable(view, false),
-            "group          g\n"
-            "state          nobody leads; the record of the last term was deleted, so candidates wait out its lease\n"
-            "fencing token  41\n"
-            "lease          10s\n"
-            "store          s\n");
+  EXPECT_EQ(
+      toTable(view, false),
+      "group          g\n"
+      "state          no leader; the record of the last term was deleted, so candidates wait until its lease is over\n"
+      "fencing token  41\n"
+      "lease          10s\n"
+      "store          s\n");
   EXPECT_NE(toJson(view).find(R"("state":"vanished","leader":null,"last_leader":null,"fencing_token":41,)"),
             std::string::npos)
       << toJson(view);
@@ -291,7 +292,7 @@ TEST(LeaseView, APauseIsNobodysLeadership) {
   const LeaseView view = viewOf("g", "s", paused, 62'500);
   EXPECT_EQ(view.state(), LeaseViewState::paused);
   EXPECT_NE(toTable(view, false)
-                .find("state          paused: nobody leads\n"
+                .find("state          paused: no leader\n"
                       "paused by      carol@ops1\n"
                       "why            new disks: db1\n"),
             std::string::npos)
@@ -301,7 +302,7 @@ TEST(LeaseView, APauseIsNobodysLeadership) {
   EXPECT_NE(toJson(view).find(R"("paused":{"by":"carol@ops1","why":"new disks: db1"},)"), std::string::npos);
   const LeaseView over = viewOf("g", "s", paused, 990'000);
   EXPECT_EQ(over.state(), LeaseViewState::paused);
-  EXPECT_NE(toTable(over, false).find("its time is over"), std::string::npos);
+  EXPECT_NE(toTable(over, false).find("the pause is over"), std::string::npos);
   paused.released = true;
   const LeaseView ended = viewOf("g", "s", paused, 62'500);
   EXPECT_EQ(ended.state(), LeaseViewState::released);
@@ -361,7 +362,7 @@ TEST(Output, JsonStringsAreEscaped) {
 TEST(CommandFault, WhatCannotBeLookedAtIsCalledNeitherMissingNorNotExecutable) {
   const auto fault = faultOfCommand("./" + std::string(300, 'a'));
   ASSERT_TRUE(fault);
-  EXPECT_NE(fault->message.find("a cannot be looked at: File name too long"), std::string::npos) << fault->message;
+  EXPECT_NE(fault->message.find("a cannot be examined: File name too long"), std::string::npos) << fault->message;
   EXPECT_EQ(fault->exitCode, exitNotExecutable);
 }
 

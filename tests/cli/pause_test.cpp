@@ -60,7 +60,7 @@ TEST_F(PauseTest, EveryCommandSaysWhoPausedAndWhy) {
   ASSERT_EQ(finish(pauseFor("1m", "it's \"us\": again")).code, cli::exitOk);
   const Finished table = finish({"status", "--config", config()});
   EXPECT_EQ(table.code, cli::exitNobody);
-  EXPECT_TRUE(says(table.output, "state          paused: nobody leads\n")) << table.output;
+  EXPECT_TRUE(says(table.output, "state          paused: no leader\n")) << table.output;
   EXPECT_TRUE(says(table.output, "paused by      ")) << table.output;
   EXPECT_TRUE(says(table.output, "why            it's \"us\": again\n")) << table.output;
   EXPECT_TRUE(says(table.output, "lease          1m\n")) << table.output;
@@ -93,7 +93,7 @@ TEST_F(PauseTest, ASecondPauseIsALongerOneWithTheWordsOfTheFirst) {
   const Finished longer = finish(pauseFor("2h", "second"));
   EXPECT_EQ(longer.code, cli::exitOk) << longer.errors;
   EXPECT_TRUE(says(longer.output, "was paused already, paused by ")) << longer.output;
-  EXPECT_TRUE(says(longer.output, ": first; this pause now lasts 2h from now, and keeps its words")) << longer.output;
+  EXPECT_TRUE(says(longer.output, ": first; this pause now lasts 2h from now, and keeps its reason")) << longer.output;
   EXPECT_EQ(token(), first);
   EXPECT_TRUE(says(status(), R"("lease_duration_ms":7200000)"));
   EXPECT_TRUE(says(status(), R"("why":"first")"));
@@ -167,7 +167,7 @@ TEST_F(PauseTest, ALeaderThatIsDeadIsNotWaitedForInVain) {
 
 TEST_F(PauseTest, ResumeSaysWhoLeadsIfNothingIsPaused) {
   configure();
-  EXPECT_TRUE(says(resume().errors, "test-group is not paused; nobody leads it"));
+  EXPECT_TRUE(says(resume().errors, "test-group is not paused; there is no leader"));
   Subprocess alice{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   const Finished refused = resume();

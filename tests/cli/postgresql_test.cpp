@@ -123,7 +123,7 @@ TEST_F(CliPostgresqlTest, StatusAndListNeedOnlyToRead) {
   sqlAsOwner("REVOKE INSERT, UPDATE ON " + name_ + ".tenure_lease FROM " + name_);
   const Finished status = finish({"status", config()});
   EXPECT_EQ(status.code, cli::exitNobody) << status.errors;
-  EXPECT_NE(status.output.find("nobody has led yet"), std::string::npos) << status.output;
+  EXPECT_NE(status.output.find("no leader; there has been none yet"), std::string::npos) << status.output;
   const Finished list = finish({"lock", "list", "--config", config()});
   EXPECT_EQ(list.code, cli::exitOk) << list.errors;
   EXPECT_NE(list.output.find("report"), std::string::npos) << list.output;

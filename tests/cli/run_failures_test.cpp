@@ -114,7 +114,7 @@ TEST_F(RunFailuresTest, TermWhoseJobTheGuardEndedInItsLastMomentIsGivenUp) {
   ASSERT_TRUE(channelOf(alice.id()).claimTermination());
   ASSERT_EQ(kill(jobOf(1), SIGTERM), 0);
   EXPECT_TRUE(begins(2)) << "it leads for ever without a job: " << alice.errors();
-  EXPECT_TRUE(alice.saysOnStderr("gives leadership up, because the guard ended the job")) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("gives up leadership, because the guard ended the job")) << alice.errors();
 }
 
 TEST_F(RunFailuresTest, OnceTellsThatLeadershipWasLost) {
@@ -141,7 +141,7 @@ TEST_F(RunFailuresTest, TermThatEndsBeforeItsJobWasStartedIsFollowedByTheNext) {
   const auto alice = endsBeforeItsJobBegins({});
   EXPECT_TRUE(begins(2)) << alice->errors();
   EXPECT_EQ(firstAct(1), 0);
-  EXPECT_EQ(alice->errors().find("gives leadership up"), std::string::npos) << alice->errors();
+  EXPECT_EQ(alice->errors().find("gives up leadership"), std::string::npos) << alice->errors();
 }
 
 TEST_F(RunFailuresTest, BlockedStoreEndsTheJobBeforeTheLeaseAndLettingGoElectsAgain) {

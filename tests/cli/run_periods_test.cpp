@@ -101,7 +101,7 @@ TEST_F(RunPeriodsTest, RunWhoseHolderCrashedIsRepeatedOnlyIfThePolicySaysSo) {
     const Finished next = runToEnd(periodic(options, "echo attempt $TENURE_ATTEMPT"), as("bob"));
     EXPECT_EQ(next.code, cli::exitOk) << next.errors;
     EXPECT_EQ(next.output, guarantee == "at_most_once" ? "" : "attempt 2\n") << next.errors;
-    EXPECT_EQ(says(next, "was lost: nobody noted how it ended"), guarantee == "at_most_once") << next.errors;
+    EXPECT_EQ(says(next, "was lost: it is not recorded how it ended"), guarantee == "at_most_once") << next.errors;
   }
 }
 
@@ -142,7 +142,7 @@ TEST_F(RunPeriodsTest, CopyThatCannotStartTheJobLetsAnotherOneRunIt) {
   EXPECT_TRUE(eventually([&] { return !bob.output().empty(); })) << alice.errors();
   EXPECT_TRUE(alice.saysOnStderr("the job cannot be started: ")) << alice.errors();
   EXPECT_TRUE(alice.saysOnStderr(" failed with exit code 1 after ")) << alice.errors();
-  EXPECT_TRUE(alice.saysOnStderr("gives leadership up, because the job did not start")) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("gives up leadership, because the job did not start")) << alice.errors();
 }
 #endif
 
@@ -255,7 +255,7 @@ TEST_F(RunPeriodsTest, RecordOfSomebodyElseIsLeftAloneAndNothingIsRun) {
   EXPECT_EQ(refused.output, "");
   EXPECT_TRUE(says(refused, "job job cannot be run under test-group: ")) << refused.errors;
   Subprocess alice{periodic({}, "echo worked"), as("alice")};
-  EXPECT_TRUE(alice.saysOnStderr("gives leadership up, because no run may begin")) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("gives up leadership, because no run may begin")) << alice.errors();
   EXPECT_EQ(alice.output(), "");
 }
 

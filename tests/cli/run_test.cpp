@@ -217,7 +217,7 @@ std::size_t linesWith(const std::string& what, const std::string& text) {
   return count;
 }
 
-TEST_F(RunTest, StoreThatCanNeverBeUsedEndsTheProgramBeforeItCompetesWithOneLineOfTheCause) {
+TEST_F(RunTest, AnUnusableStoreEndsTheProgramBeforeItCompetesWithOneLine) {
   configure();
   directory_.write("leases.db", std::string(4096, 'x'));
   const Finished noDatabase = runToEnd(run({}, {"true"}), as("a"));
@@ -301,7 +301,7 @@ TEST_F(RunTest, SigtermEndsTheJobPolitely) {
   EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
 }
 
-TEST_F(RunTest, JobThatIgnoresSigtermIsKilledBeforeTheDrainTimeoutEndsAndTheLeaseIsReleased) {
+TEST_F(RunTest, AJobThatIgnoresSigtermIsKilledInTimeAndTheLeaseReleased) {
   configure("  drain_timeout: 3s\n");
   Subprocess alice{run({}, actingJob("ignore-term children stray")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
@@ -319,7 +319,7 @@ TEST_F(RunTest, SecondSignalHurries) {
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   alice.signal(SIGINT);
-  ASSERT_TRUE(alice.saysOnStderr("told to stop"));
+  ASSERT_TRUE(alice.saysOnStderr("is asked to stop"));
   const long long first = monotonicNow();
   ASSERT_TRUE(eventually([&] { return monotonicNow() - first > 600 * nanosPerMilli; }));
   ASSERT_TRUE(goesOn(1));
@@ -337,7 +337,7 @@ TEST_F(RunTest, SignalThatIsRepeatedWithinMillisecondsIsOne) {
     ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
     const long long first = monotonicNow();
     alice.signal(SIGTERM);
-    ASSERT_TRUE(alice.saysOnStderr("told to stop")) << alice.errors();
+    ASSERT_TRUE(alice.saysOnStderr("is asked to stop")) << alice.errors();
     alice.signal(SIGTERM);
     quick = monotonicNow() - first < 250 * nanosPerMilli;
     const int code = alice.wait();

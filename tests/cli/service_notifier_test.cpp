@@ -112,7 +112,7 @@ TEST_F(ServiceNotifierTest, SocketThatIsMissingIsToldOnceAndTriedAgain) {
   service.status("standing by, alice leads");
   service.act(after(0s));
   ASSERT_EQ(lines_.size(), 1U);
-  EXPECT_EQ(lines_[0], "the service manager cannot be told how this service is (NOTIFY_SOCKET=" + address_ +
+  EXPECT_EQ(lines_[0], "the state cannot be reported to the service manager (NOTIFY_SOCKET=" + address_ +
                            "): No such file or directory; tries again each second");
   EXPECT_EQ(service.untilAct(after(400ms)), 600ms);
   service.act(after(1s));

@@ -82,7 +82,7 @@ TEST_F(ServiceRunTest, JobMayNotifyIfThatIsAskedFor) {
                                  served("alice", "@nobody-listens-here", "7000000"));
   EXPECT_EQ(done.code, 0);
   EXPECT_EQ(done.output, "@nobody-listens-here 7000000\n");
-  EXPECT_NE(done.errors.find("cannot be told how this service is"), std::string::npos) << done.errors;
+  EXPECT_NE(done.errors.find("cannot be reported to the service manager"), std::string::npos) << done.errors;
   const Finished wrong = finish({"run", "--config", config(), "--notify", "all", "--", "true"});
   EXPECT_EQ(wrong.code, cli::exitUsage);
 }

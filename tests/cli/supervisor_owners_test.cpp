@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/process/job_processes.hpp"
+#include "cli/run/readiness.hpp"
 #include "cli/run/shutdown.hpp"
 #include "cli/run/store_contact.hpp"
 #include "cli/run/term_work.hpp"
@@ -141,7 +142,7 @@ TEST(StoreContact, SaysWhyAWaitIsOver) {
   EXPECT_EQ(contact.judgeWait(start + 1s, {})->message, "not elected within 1s: the store has not answered");
   LeaseStatus free = ledBy("");
   free.leader.reset();
-  EXPECT_EQ(contact.judgeWait(start + 1s, free)->message, "not elected within 1s; nobody leads billing yet");
+  EXPECT_EQ(contact.judgeWait(start + 1s, free)->message, "not elected within 1s; there is no leader of billing yet");
   EXPECT_EQ(contact.judgeWait(start + 1s, free)->code, cli::exitBusy);
 }
 
@@ -316,7 +317,7 @@ TEST_F(TermWorkTest, AnEndOfAnOtherTermStopsNothing) {
 TEST_F(TermWorkTest, AJobThatEndsByItselfGivesTheTermUp) {
   begin();
   endJob(3);
-  EXPECT_EQ(did, (Did{"job starts", "give up, failed: the job ended by itself"}));
+  EXPECT_EQ(did, (Did{"job starts", "give up, failed: the job ended"}));
   EXPECT_TRUE(isReleased());
 }
 
@@ -403,7 +404,7 @@ TEST_F(TermWorkTest, AFailedOnRevokedKeepsTheLeaseUntilItExpires) {
   endJob(0);
   endHook(1);
   EXPECT_FALSE(isReleased());
-  EXPECT_NE(did.back().find("the lease is not released, it expires by itself"), std::string::npos);
+  EXPECT_NE(did.back().find("the lease is not released, it expires"), std::string::npos);
   loseLease();
   work_->act(now());
   EXPECT_TRUE(isReleased());
@@ -452,6 +453,94 @@ TEST_F(TermWorkTest, TheServiceManagerIsShownTheTerm) {
   EXPECT_EQ(work_->text("billing"), "draining");
   endJob(0, true);
   EXPECT_EQ(work_->text("billing"), "");
+}
+
+/// `candidate.ready`, played: runs are started and answered by the test.
+class ReadinessTest : public ::testing::Test {
+ protected:
+  void after(std::chrono::nanoseconds d) {
+    now = now + d;
+    readiness.act(now);
+  }
+  void answer(int code) {
+    run.status = ExitStatus{false, code};
+    readiness.act(now);
+  }
+
+  Instant now{1h, 1h, 1h};
+  Played run;
+  int runs{0};
+  bool cannotStart{false};
+  std::vector<std::string> changes;
+  cli::Readiness readiness{
+      {.every = 5s,
+       .run =
+           [this](const Instant& /*now*/) {
+             if (cannotStart) throw std::system_error{EAGAIN, std::generic_category()};
+             ++runs;
+             run = {};
+             return std::make_unique<PlayedHook>(run);
+           },
+       .changed = [this](bool ready,
+                         const std::string& why) { changes.push_back((ready ? "ready: " : "not ready: ") + why); }}};
+};
+
+TEST_F(ReadinessTest, NothingIsReadyBeforeTheFirstSuccessAndChangesAreToldOnce) {
+  EXPECT_FALSE(readiness.isReady());
+  after(0s);
+  answer(1);
+  answer(1);
+  after(5s);
+  answer(0);
+  after(5s);
+  answer(0);
+  EXPECT_TRUE(readiness.isReady());
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes.front().substr(0, 9), "not ready");
+  EXPECT_EQ(changes.back().substr(0, 5), "ready");
+}
+
+TEST_F(ReadinessTest, OneRunAtATimeAndTheNextAPeriodAfterItsEnd) {
+  after(0s);
+  after(60s);
+  EXPECT_EQ(runs, 1) << "the first still runs";
+  answer(0);
+  after(4s);
+  EXPECT_EQ(runs, 1);
+  after(1s);
+  EXPECT_EQ(runs, 2);
+}
+
+/// I6: nothing waits for it. The answer stays what it was until the run is killed at its limit.
+TEST_F(ReadinessTest, ARunThatHangsChangesNothingUntilItIsKilled) {
+  after(0s);
+  answer(0);
+  after(5s);
+  after(9s);
+  EXPECT_TRUE(readiness.isReady());
+  run.status = ExitStatus{true, SIGKILL};
+  readiness.act(now);
+  EXPECT_FALSE(readiness.isReady());
+}
+
+TEST_F(ReadinessTest, ARunThatCannotBeStartedIsNotReadyAndIsTriedAgain) {
+  cannotStart = true;
+  after(0s);
+  EXPECT_EQ(changes.size(), 1U);
+  EXPECT_FALSE(readiness.isReady());
+  cannotStart = false;
+  after(5s);
+  answer(0);
+  EXPECT_TRUE(readiness.isReady());
+}
+
+TEST_F(ReadinessTest, TheEndOfTheProgramKillsTheRunAndBeginsNoOther) {
+  after(0s);
+  readiness.stop();
+  EXPECT_TRUE(run.killed);
+  after(60s);
+  EXPECT_EQ(runs, 1);
+  EXPECT_FALSE(readiness.untilWake(now));
 }
 
 }  // namespace

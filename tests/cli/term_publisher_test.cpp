@@ -32,8 +32,8 @@ using namespace std::chrono_literals;
 class TermPublisherTest : public ::testing::Test {
  protected:
   [[nodiscard]] Leadership term(FencingToken token) const {
-    return Leadership{std::make_shared<TermHandle>("lease", "holder", token, cell_, std::weak_ptr<LeaseDriver>{},
-                                                   std::shared_ptr<const Clock>{}, nullptr)};
+    return leadershipUnder(std::make_shared<TermHandle>("lease", "holder", token, cell_, std::weak_ptr<LeaseDriver>{},
+                                                        std::shared_ptr<const Clock>{}, nullptr));
   }
   static LeaseTiming timing() { return LeaseTiming::from({}).value(); }
 

@@ -36,7 +36,7 @@ GroupConfig minimal() {
 /// An observer has no jobs, so `full` has none.
 GroupConfig withJobs() {
   GroupConfig config = minimal();
-  config.hooks = {"./a up $X", "./a: \"renew\"", "#", 99s};
+  config.hooks = {"./a up $X", "./a: \"renew\"", "#", "./a ready", 7s, 99s};
   const JobPolicy policy{Guarantee::atLeastOnce, Missed::skip, 90s, 3, 4, 0ms};
   config.jobs = {
       {.name = "z: ${HOME} \"x\"",
@@ -92,6 +92,9 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "  mode: compete\n"
             "  # address: off  (default)\n"
             "  # reclaim_after: off  (default)\n"
+            "  # ready: off  (default)\n"
+            "  ready_every: 5s\n"
+            "  on_unready: keep\n"
             "lease:\n"
             "  duration: 10s\n"
             "  # heartbeat: 3333ms  (default: a third of lease.duration)\n"
@@ -248,7 +251,7 @@ TEST(GroupConfig, APathThatStartsWithATildeIsRefusedByEveryKeyOfAPath) {
   EXPECT_GE(keys.size(), 17U);
 }
 
-TEST(GroupConfig, AFileWhosePathStartsWithATildeIsNotLookedForBelowTheWorkingDirectory) {
+TEST(GroupConfig, APathWithATildeIsNotTakenForOneBelowTheWorkingDirectory) {
   const auto group = loadGroupConfig("~/group.yaml");
   ASSERT_FALSE(group);
   EXPECT_NE(toString(group.error()).find("starts with ~, which only a shell replaces"), std::string::npos);
@@ -287,7 +290,7 @@ TEST(GroupConfig, FaultsOfAJobNameItAndItsField) {
                 "jobs.nightly.mostAttempts: 1001 is out of range; allowed is 1 to 1000",
                 "jobs.nightly.backoff: 360000ms is out of range; allowed is 0ms to 300000ms",
                 "jobs.nightly: is given twice",
-                "jobs.\"\": \"\" is no name of a job; it must be 1 to 64 bytes of UTF-8 text without control "
+                "jobs.\"\": \"\" is not a job name; it must be 1 to 64 bytes of UTF-8 text without control "
                 "characters",
                 "jobs.\"\".schedule: is missing; give it, such as schedule: \"0 3 * * *\", or per: 24h",
             }));

@@ -238,7 +238,7 @@ TEST_F(Kubeconfig, theNameOfTheCertificateAndAProxy) {
       << wrong;
   EXPECT_EQ(wrong.find("s3same"), std::string::npos);
   EXPECT_EQ(faultsOfText(changed(text, "kubernetes.default", "\"a/b\"")),
-            "config:9:22: clusters[kind].cluster.tls-server-name: \"a/b\" is no name of a host");
+            "config:9:22: clusters[kind].cluster.tls-server-name: \"a/b\" is not a host name");
 }
 
 TEST_F(Kubeconfig, whatCannotBeText) {

@@ -4,35 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/config/load_group.hpp>
-
-#include "config/src/config_keys.hpp"
-#include "config/test_files.hpp"
-#include "support/temp_dir.hpp"
+#include "config/store_section.hpp"
 
 namespace tenure {
 namespace {
 
-const std::string fileStart = "group: g\nstore:\n  type: kubernetes\n";
+const test::StoreSection<KubernetesConfig> kubernetesSection{"kubernetes"};
 
-KubernetesConfig kubernetesIn(const std::string& keys) {
-  const auto config = loadGroupConfigFromText(fileStart + keys, "group.yaml", {});
-  if (!config) {
-    ADD_FAILURE() << toString(config.error());
-    return {};
-  }
-  return std::get<KubernetesConfig>(config->store);
-}
-
-std::string wrongIn(const std::string& keys) {
-  const auto config = loadGroupConfigFromText(fileStart + keys, "group.yaml", {});
-  return config ? std::string{} : toString(config.error());
-}
-
-TEST(KubernetesSection, InAPodNothingIsRequired) { EXPECT_EQ(kubernetesIn(""), KubernetesConfig{}); }
+TEST(KubernetesSection, InAPodNothingIsRequired) { EXPECT_EQ(kubernetesSection.optionsOf(""), KubernetesConfig{}); }
 
 TEST(KubernetesSection, EachKeyIsRead) {
-  const auto read = kubernetesIn(
+  const auto read = kubernetesSection.optionsOf(
       "  server: https://10.0.0.1:6443\n  namespace: billing\n  ca_file: /etc/ca.pem\n  token_file: /etc/token\n"
       "  certificate: /etc/c.crt\n  key: /etc/c.key\n  labels: [team=billing, tier=]\n  watches: false\n");
   KubernetesConfig expected;
@@ -48,48 +30,44 @@ TEST(KubernetesSection, EachKeyIsRead) {
 }
 
 TEST(KubernetesSection, AKubeconfigFileHasServerAndUser) {
-  const auto read = kubernetesIn("  kubeconfig: /home/me/.kube/config\n  context: production\n  namespace: billing\n");
+  const auto read =
+      kubernetesSection.optionsOf("  kubeconfig: /home/me/.kube/config\n  context: production\n  namespace: billing\n");
   EXPECT_EQ(read.kubeconfig, "/home/me/.kube/config");
   EXPECT_EQ(read.context, "production");
-  const std::string both = wrongIn("  kubeconfig: /k\n  server: https://a\n  namespace: n\n  token_file: /t\n");
+  const std::string both =
+      kubernetesSection.faultsIn("  kubeconfig: /k\n  server: https://a\n  namespace: n\n  token_file: /t\n");
   EXPECT_NE(both.find("group.yaml:5:11: store.server: is given, and so is a kubeconfig"), std::string::npos) << both;
   EXPECT_NE(both.find("store.token_file: is given, and so is a kubeconfig"), std::string::npos) << both;
-  const std::string none = wrongIn("  context: production\n");
+  const std::string none = kubernetesSection.faultsIn("  context: production\n");
   EXPECT_NE(none.find("store.context: is given, and no kubeconfig that has it"), std::string::npos) << none;
 }
 
 TEST(KubernetesSection, FaultsOfTheOptionsNameTheirKeys) {
-  const std::string faults = wrongIn("  server: https://a\n  labels: [\"a b=c\"]\n");
+  const std::string faults = kubernetesSection.faultsIn("  server: https://a\n  labels: [\"a b=c\"]\n");
   EXPECT_NE(faults.find("store.namespace: is missing"), std::string::npos) << faults;
-  EXPECT_NE(faults.find("store.labels: \"a b\": \"c\" is no label of Kubernetes"), std::string::npos) << faults;
-  EXPECT_NE(wrongIn("  labels: [team]\n").find("\"team\" is no label; write NAME=VALUE"), std::string::npos);
-  EXPECT_NE(wrongIn("  labels: [a=b, a=c]\n").find("has the label \"a\" twice"), std::string::npos);
+  EXPECT_NE(faults.find("store.labels: \"a b\": \"c\" is not a Kubernetes label"), std::string::npos) << faults;
+  EXPECT_NE(kubernetesSection.faultsIn("  labels: [team]\n").find("\"team\" is not a label; write NAME=VALUE"),
+            std::string::npos);
+  EXPECT_NE(kubernetesSection.faultsIn("  labels: [a=b, a=c]\n").find("has the label \"a\" twice"), std::string::npos);
 }
 
 TEST(KubernetesSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   const test::TempDir directory;
-  const std::string file = (directory.path() / "group.yaml").string();
   const std::string base = directory.path().string();
-  test::writeFile(file, fileStart +
-                            "  server: https://a\n  namespace: n\n  token_file: ./token\n  ca_file: x/../ca.pem\n"
-                            "  certificate: /etc/c.crt\n  key: c.key\n");
-  const auto config = loadGroupConfig(file);
-  ASSERT_TRUE(config) << toString(config.error());
-  const auto& options = std::get<KubernetesConfig>(config->store);
+  const auto options =
+      kubernetesSection.optionsIn(directory,
+                                  "  server: https://a\n  namespace: n\n  token_file: ./token\n  ca_file: "
+                                  "x/../ca.pem\n  certificate: /etc/c.crt\n  key: c.key\n");
   EXPECT_EQ(options.tokenFile, base + "/token");
   EXPECT_EQ(options.caFile, base + "/ca.pem");
   EXPECT_EQ(options.certificate, "/etc/c.crt");
   EXPECT_EQ(options.key, base + "/c.key");
-  test::writeFile(file, fileStart + "  kubeconfig: kube/config\n");
-  EXPECT_EQ(std::get<KubernetesConfig>(loadGroupConfig(file)->store).kubeconfig, base + "/kube/config");
-  test::writeFile(file, fileStart + "  kubeconfig: \"kube/config:/etc/kube::x\"\n");
-  EXPECT_EQ(std::get<KubernetesConfig>(loadGroupConfig(file)->store).kubeconfig,
+  EXPECT_EQ(kubernetesSection.optionsIn(directory, "  kubeconfig: kube/config\n").kubeconfig, base + "/kube/config");
+  EXPECT_EQ(kubernetesSection.optionsIn(directory, "  kubeconfig: \"kube/config:/etc/kube::x\"\n").kubeconfig,
             base + "/kube/config:/etc/kube::" + base + "/x");
 }
 
 TEST(KubernetesSection, EffectiveYamlLoadsAsTheSameConfig) {
-  GroupConfig config;
-  config.options.group = "g";
   KubernetesConfig byFile;
   byFile.kubeconfig = "/k: $1";
   byFile.context = "c";
@@ -98,20 +76,10 @@ TEST(KubernetesSection, EffectiveYamlLoadsAsTheSameConfig) {
   byKeys.server = "https://[::1]:6443";
   byKeys.inNamespace = "n";
   byKeys.watches = false;
-  for (const KubernetesConfig& options : {KubernetesConfig{}, byFile, byKeys}) {
-    config.store = options;
-    const std::string text = effectiveYaml(config);
-    const auto again = loadGroupConfigFromText(text, "dump", {});
-    ASSERT_TRUE(again) << toString(again.error()) << "\n" << text;
-    EXPECT_EQ(*again, config) << text;
-  }
+  kubernetesSection.expectTheSameFromEffectiveYaml({KubernetesConfig{}, byFile, byKeys});
 }
 
-TEST(KubernetesSection, ThePageOfInitLoads) {
-  const auto config = loadGroupConfigFromText(sampleGroupYaml("kubernetes"), "sample");
-  ASSERT_TRUE(config) << toString(config.error());
-  EXPECT_TRUE(std::holds_alternative<KubernetesConfig>(config->store));
-}
+TEST(KubernetesSection, ThePageOfInitLoads) { static_cast<void>(kubernetesSection.ofSample()); }
 
 /// Server and user of the file are used; its faults are told with their places when the store is made.
 TEST(KubernetesSection, TheKubeconfigFileIsReadWhenTheStoreIsMade) {

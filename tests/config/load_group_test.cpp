@@ -131,8 +131,8 @@ TEST(LoadGroup, FaultsComeInTheOrderOfTheFile) {
 
 TEST(LoadGroup, ColumnsCountCharacters) {
   EXPECT_EQ(messagesOf("group: g\r\nstore: { type: memory }\r\ncandidate: { id: \"\xD0\xBA\xD0\xBB\", prio: 1 }\r\n"),
-            "group.yaml:3:24: candidate.prio: is not a known key; allowed here are id, priority, mode, address and "
-            "reclaim_after");
+            "group.yaml:3:24: candidate.prio: is not a known key; allowed here are id, priority, mode, address, "
+            "reclaim_after, ready, ready_every and on_unready");
   EXPECT_EQ(messagesOf("\xEF\xBB\xBFzeta: g\ngroup: g\nstore: { type: memory }\n").substr(0, 16), "group.yaml:1:1: ");
 }
 

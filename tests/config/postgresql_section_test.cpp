@@ -4,35 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/config/group_config.hpp>
-#include <tenure/config/load_group.hpp>
-
-#include "config/src/config_keys.hpp"
 #include "config/src/store_types.hpp"
-#include "config/test_files.hpp"
-#include "support/temp_dir.hpp"
+#include "config/store_section.hpp"
 
 namespace tenure {
 namespace {
 
 using Options = PostgresqlStoreOptions;
 
-std::string fileWith(const std::string& keys) { return "group: g\nstore:\n  type: postgresql\n" + keys; }
-
-Options optionsOf(const std::string& keys, const VariableSource& variables = {}) {
-  const auto config = loadGroupConfigFromText(fileWith(keys), "group.yaml", variables);
-  if (!config) {
-    ADD_FAILURE() << toString(config.error());
-    return {};
-  }
-  return std::get<Options>(config->store);
-}
-
-/// All faults as text; empty: there is none.
-std::string faultsIn(const std::string& keys) {
-  const auto config = loadGroupConfigFromText(fileWith(keys), "group.yaml");
-  return config ? std::string{} : toString(config.error());
-}
+const test::StoreSection<Options> postgresqlSection{"postgresql"};
 
 TEST(PostgresqlSection, EachKeyOfTextHasItsField) {
   const std::map<std::string, std::string Options::*> fields{
@@ -69,52 +49,47 @@ TEST(PostgresqlSection, EachKeyOfTextHasItsField) {
     if (name == "sslkey") expected.sslCertificate = "./c";
     std::string line = "  ";
     line.append(name).append(": \"").append(value).append("\"\n").append(beside);
-    EXPECT_EQ(optionsOf(line), expected) << name;
+    EXPECT_EQ(postgresqlSection.optionsOf(line), expected) << name;
   }
 }
 
 TEST(PostgresqlSection, ASecondPlaceOfThePasswordIsRefusedByItsKey) {
   const std::string both = ", and a password file is given (store.password_file); give one of them";
-  EXPECT_EQ(faultsIn("  password_file: ./pw\n  passfile: ./pgpass\n"),
+  EXPECT_EQ(postgresqlSection.faultsIn("  password_file: ./pw\n  passfile: ./pgpass\n"),
             "group.yaml:5:13: store.passfile: is given" + both);
-  EXPECT_EQ(faultsIn("  password_file: ./pw\n  connection: host=db1 passfile=/pgpass\n"),
+  EXPECT_EQ(postgresqlSection.faultsIn("  password_file: ./pw\n  connection: host=db1 passfile=/pgpass\n"),
             "group.yaml:5:15: store.connection: has a passfile" + both);
-  EXPECT_EQ(faultsIn("  password_file: ./pw\n  listen: host=db1 passfile=/pgpass\n"),
+  EXPECT_EQ(postgresqlSection.faultsIn("  password_file: ./pw\n  listen: host=db1 passfile=/pgpass\n"),
             "group.yaml:5:11: store.listen: has a passfile" + both);
   EXPECT_EQ(
-      faultsIn("  password_file: ./pw\n  connection: postgresql://u:s3same@db1/jobs\n"),
+      postgresqlSection.faultsIn("  password_file: ./pw\n  connection: postgresql://u:s3same@db1/jobs\n"),
       "group.yaml:5:15: store.connection: contains a password, which others could read in logs and process lists; "
       "put it into a file (store.password_file or store.passfile), a service file or PGPASSWORD");
 }
 
-TEST(PostgresqlSection, NothingIsRequired) { EXPECT_EQ(optionsOf(""), Options{}); }
+TEST(PostgresqlSection, NothingIsRequired) { EXPECT_EQ(postgresqlSection.optionsOf(""), Options{}); }
 
 TEST(PostgresqlSection, EachCommitModeHasPostgresqlsName) {
-  EXPECT_EQ(optionsOf("  synchronous_commit: on\n").commit, PostgresqlCommit::on);
-  EXPECT_EQ(optionsOf("  synchronous_commit: remote_apply\n").commit, PostgresqlCommit::remoteApply);
-  EXPECT_EQ(optionsOf("  synchronous_commit: remote_write\n").commit, PostgresqlCommit::remoteWrite);
-  EXPECT_EQ(optionsOf("  synchronous_commit: local\n").commit, PostgresqlCommit::local);
+  EXPECT_EQ(postgresqlSection.optionsOf("  synchronous_commit: on\n").commit, PostgresqlCommit::on);
+  EXPECT_EQ(postgresqlSection.optionsOf("  synchronous_commit: remote_apply\n").commit, PostgresqlCommit::remoteApply);
+  EXPECT_EQ(postgresqlSection.optionsOf("  synchronous_commit: remote_write\n").commit, PostgresqlCommit::remoteWrite);
+  EXPECT_EQ(postgresqlSection.optionsOf("  synchronous_commit: local\n").commit, PostgresqlCommit::local);
 }
 
 TEST(PostgresqlSection, ACommitThatIsNotDurableIsRefusedWithTheReason) {
-  EXPECT_EQ(faultsIn("  synchronous_commit: \"off\"\n"),
+  EXPECT_EQ(postgresqlSection.faultsIn("  synchronous_commit: \"off\"\n"),
             "group.yaml:4:23: store.synchronous_commit: \"off\" is not allowed, because a crash of the server would "
             "undo terms that were answered; allowed is on, remote_apply, remote_write or local");
-  EXPECT_EQ(faultsIn("  synchronous_commit: remote_aply\n"),
+  EXPECT_EQ(postgresqlSection.faultsIn("  synchronous_commit: remote_aply\n"),
             "group.yaml:4:23: store.synchronous_commit: \"remote_aply\" is not allowed; allowed is on, remote_apply, "
             "remote_write or local; did you mean \"remote_apply\"?");
 }
 
 TEST(PostgresqlSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   const test::TempDir directory;
-  const std::string file = (directory.path() / "group.yaml").string();
-  test::writeFile(file, fileWith("  passfile: ./pgpass\n  sslrootcert: ca/../db.pem\n  sslcert: /etc/c.crt\n"
-                                 "  sslkey: c.key\n  liveness_dir: run\n"));
-  const std::string other = (directory.path() / "other.yaml").string();
-  test::writeFile(other, fileWith("  password_file: secrets/pw\n"));
-  const auto config = loadGroupConfig(file);
-  ASSERT_TRUE(config) << toString(config.error());
-  const auto& options = std::get<Options>(config->store);
+  const Options options = postgresqlSection.optionsIn(directory,
+                                                      "  passfile: ./pgpass\n  sslrootcert: ca/../db.pem\n  sslcert: "
+                                                      "/etc/c.crt\n  sslkey: c.key\n  liveness_dir: run\n");
   const std::string base = directory.path().string();
   EXPECT_EQ(options.passfile, base + "/pgpass");
   EXPECT_EQ(options.sslRootCertificate, base + "/db.pem");
@@ -122,22 +97,20 @@ TEST(PostgresqlSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   EXPECT_EQ(options.sslKey, base + "/c.key");
   EXPECT_EQ(options.livenessDirectory, base + "/run");
   EXPECT_EQ(options.host, "");
-  EXPECT_EQ(std::get<Options>(loadGroupConfig(other).value().store).passwordFile, base + "/secrets/pw");
+  EXPECT_EQ(postgresqlSection.optionsIn(directory, "  password_file: secrets/pw\n").passwordFile, base + "/secrets/pw");
 }
 
 TEST(PostgresqlSection, VariablesAreExpanded) {
   const VariableSource variables = [](const std::string& name) {
     return name == "DB_HOST" ? std::optional<std::string>{"db7"} : std::nullopt;
   };
-  const Options options =
-      optionsOf("  connection: \"postgresql://scheduler@${DB_HOST}/jobs\"\n  port: \"${DB_PORT:-6432}\"\n", variables);
+  const Options options = postgresqlSection.optionsOf(
+      "  connection: \"postgresql://scheduler@${DB_HOST}/jobs\"\n  port: \"${DB_PORT:-6432}\"\n", variables);
   EXPECT_EQ(options.connection, "postgresql://scheduler@db7/jobs");
   EXPECT_EQ(options.port, "6432");
 }
 
 TEST(PostgresqlSection, EffectiveYamlLoadsAsTheSameConfig) {
-  GroupConfig config;
-  config.options.group = "g";
   Options all{.connection = "host=db1 dbname=jobs", .host = "db1,db2", .port = "5432,6432"};
   all.database = "jobs";
   all.user = "scheduler: $1";
@@ -152,19 +125,11 @@ TEST(PostgresqlSection, EffectiveYamlLoadsAsTheSameConfig) {
   all.commit = PostgresqlCommit::remoteApply;
   all.listen = "host=db1";
   all.livenessDirectory = "/run/tenure";
-  for (const Options& options : {Options{}, all, Options{.passwordFile = "/run/secrets/db"}}) {
-    config.store = options;
-    const std::string text = effectiveYaml(config);
-    const auto again = loadGroupConfigFromText(text, "dump", {});
-    ASSERT_TRUE(again) << toString(again.error()) << "\n" << text;
-    EXPECT_EQ(*again, config) << text;
-  }
+  postgresqlSection.expectTheSameFromEffectiveYaml({Options{}, all, Options{.passwordFile = "/run/secrets/db"}});
 }
 
 TEST(PostgresqlSection, ThePageOfInitLoads) {
-  const auto config = loadGroupConfigFromText(sampleGroupYaml("postgresql"), "sample");
-  ASSERT_TRUE(config) << toString(config.error());
-  EXPECT_EQ(std::get<Options>(config->store).connection, "postgresql://scheduler@db1.example.org/jobs");
+  EXPECT_EQ(postgresqlSection.ofSample().connection, "postgresql://scheduler@db1.example.org/jobs");
 }
 
 TEST(PostgresqlSection, ItsKeysAreRefusedInAnotherStore) {
@@ -179,7 +144,7 @@ TEST(PostgresqlSection, TheTableIsAKeyOfTwoStoresWithAMeaningInEach) {
   const auto there = loadGroupConfigFromText("group: g\nstore: { type: dynamodb, table: leases }\n", "group.yaml");
   ASSERT_TRUE(there) << toString(there.error());
   EXPECT_EQ(std::get<DynamoDbStoreOptions>(there->store).table, "leases");
-  EXPECT_EQ(optionsOf("  table: leases\n").table, "leases");
+  EXPECT_EQ(postgresqlSection.optionsOf("  table: leases\n").table, "leases");
 }
 
 TEST(PostgresqlSection, SqlIsThatOfTheOptionsAndOfTheRoleThatIsKnown) {

@@ -299,7 +299,9 @@ TEST(Samples, TheStarterFileLoads) {
 
 TEST(Samples, TheStarterFileOfEachStoreHasThatStore) {
   for (const config::StoreType& type : config::storeTypes()) {
-    const auto config = loadGroupConfigFromText(sampleGroupYaml(type.name), "sample");
+    const std::string sample = sampleGroupYaml(type.name);
+    EXPECT_EQ(sample.find("\n#\n"), std::string::npos) << "a comment that says nothing: " << sample;
+    const auto config = loadGroupConfigFromText(sample, "sample");
     ASSERT_TRUE(config) << type.name << ": " << toString(config.error());
     EXPECT_EQ(config->store.index(), type.defaults.index());
   }

@@ -57,10 +57,10 @@ TEST(RoutingSection, IsRefusedWithShards) {
 
 TEST(RoutingSection, WrongValuesAreToldWithTheirPlace) {
   const std::string both = wrongIn(withRouting("pod: Scheduler_0, selector: app"));
-  EXPECT_NE(both.find("group.yaml:3:17: routing.pod: \"Scheduler_0\" is no name of a pod"), std::string::npos) << both;
-  EXPECT_NE(both.find("group.yaml:3:40: routing.selector: \"app\" is no selector by equality"), std::string::npos)
+  EXPECT_NE(both.find("group.yaml:3:17: routing.pod: \"Scheduler_0\" is not a pod name"), std::string::npos) << both;
+  EXPECT_NE(both.find("group.yaml:3:40: routing.selector: \"app\" is not a selector by equality"), std::string::npos)
       << both;
-  EXPECT_NE(wrongIn(withRouting("pod: a, selector: \"a in (b)\"")).find("is no selector by equality"),
+  EXPECT_NE(wrongIn(withRouting("pod: a, selector: \"a in (b)\"")).find("is not a selector by equality"),
             std::string::npos);
   EXPECT_NE(wrongIn(withRouting("pod: a, selector: \"a=b,tenure.dev/role=leader\"")).find("has tenure.dev/role"),
             std::string::npos);

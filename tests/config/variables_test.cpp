@@ -71,7 +71,7 @@ TEST(Variables, EveryFaultIsToldWithItsPlace) {
   EXPECT_EQ(expansion.faults[1].offset, 8U);
   EXPECT_EQ(expansion.faults[2].offset, 15U);
   EXPECT_EQ(expansion.faults[2].message,
-            "a single $ stands for nothing; allowed are ${NAME}, ${NAME:-default} and $$ for a dollar sign");
+            "a single $ has no meaning; allowed are ${NAME}, ${NAME:-default} and $$ for a dollar sign");
 }
 
 TEST(Variables, OtherFormsAreRefused) {

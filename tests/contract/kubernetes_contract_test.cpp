@@ -3,7 +3,7 @@
 #include <boost/json/value.hpp>
 
 #include "contract/store_contract.hpp"
-#include "lockcore/stores/kubernetes/src/names.hpp"
+#include "lockcore/kubernetes/names.hpp"
 #include "lockcore/stores/kubernetes/src/store.hpp"
 #include "stores/kubernetes/memory_gateway.hpp"
 

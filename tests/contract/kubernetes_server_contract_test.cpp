@@ -1,7 +1,7 @@
 // The Kubernetes store over a real API server. Each handle has its own connections and thread, as in another process.
 #include "contract/store_contract.hpp"
 #include "kubernetes/api_hand.hpp"
-#include "lockcore/stores/kubernetes/src/names.hpp"
+#include "lockcore/kubernetes/names.hpp"
 
 namespace tenure::contract {
 namespace {

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_store.hpp>
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::contract {
 
@@ -96,7 +96,7 @@ class CallLedger {
 class StoreCalls {
  public:
   StoreCalls(std::shared_ptr<LeaseStore> store, std::shared_ptr<CallLedger> ledger)
-      : store_{std::move(store)}, ledger_{std::move(ledger)} {}
+      : store_{extended(std::move(store))}, ledger_{std::move(ledger)} {}
 
   using Timeout = std::chrono::nanoseconds;
   [[nodiscard]] Pending<StoreStatus> startEnsureSchema(Timeout timeout = patience) const;
@@ -134,7 +134,7 @@ class StoreCalls {
   [[nodiscard]] StoredTokens tokens(const LeaseKey& key) const;
   [[nodiscard]] WriteOutcome setTokens(const LeaseKey& key, const StoredTokens& expected, std::uint64_t token) const;
 
-  [[nodiscard]] LeaseStore& raw() const noexcept { return *store_; }
+  [[nodiscard]] ExtendedStore& raw() const noexcept { return *store_; }
   /// Releases the handle; calls that are under way stay in the ledger.
   void drop() noexcept { store_.reset(); }
 
@@ -142,7 +142,7 @@ class StoreCalls {
   template <class Outcome, class Start>
   Pending<Outcome> start(std::string what, const Start& call) const;
 
-  std::shared_ptr<LeaseStore> store_;
+  std::shared_ptr<ExtendedStore> store_;
   std::shared_ptr<CallLedger> ledger_;
 };
 

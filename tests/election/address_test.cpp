@@ -181,7 +181,7 @@ TEST_F(Addresses, whatAStoreRefusesForGoodCostsNoTerm) {
   stage_.drive<ReleaseResult>([&] { return a.stop(); });
 }
 
-TEST_F(Addresses, I8_aRenewalWithTheAddressThatIsNotAnsweredIsRepeatedAndTheTermGoesOn) {
+TEST_F(Addresses, I8_anUnansweredRenewalWithTheAddressIsRepeatedInTheTerm) {
   Candidate a = stage_.candidate("a", at("10.0.0.5:8080"));
   a.store->set(Operation::renew, Fault::unknownLost);
   a->start();

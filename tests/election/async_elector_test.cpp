@@ -70,7 +70,7 @@ TEST_F(AwaitedTerms, LeaseIsReleasedOnlyWhenTheWorkHasEnded) {
   b.start();
   a.requestStop();
   std::promise<bool> revoked;
-  term->whenRevoked([&](bool really) { revoked.set_value(really); });
+  whenRevoked(term->leadership(), [&](bool really) { revoked.set_value(really); });
   EXPECT_TRUE(revoked.get_future().get());
   EXPECT_FALSE(term->leads());
   EXPECT_FALSE(isReleased()) << "the work of a has not ended";
@@ -114,7 +114,8 @@ TEST_F(AwaitedTerms, WaitEndsByStopAndByCancellation) {
   EXPECT_EQ(told, 3);
   std::stop_source other;
   bool revoked = true;
-  held->whenRevoked([&](bool really) { revoked = really; }, other.get_token());
+  whenRevoked(
+      held->leadership(), [&](bool really) { revoked = really; }, other.get_token());
   other.request_stop();
   EXPECT_FALSE(revoked) << "it was cancelled";
 }
@@ -195,7 +196,7 @@ TEST_F(AwaitedTerms, TermOutlivesItsElector) {
   }
   EXPECT_FALSE(term->leads());
   bool revoked = false;
-  term->whenRevoked([&](bool really) { revoked = really; });
+  whenRevoked(term->leadership(), [&](bool really) { revoked = really; });
   EXPECT_TRUE(revoked) << "inside the call, because it was before";
 }
 
@@ -206,7 +207,7 @@ TEST_F(AwaitedTerms, ElectorIsNotGoneBeforeTheWaitForTheEndOfItsTermIsAnswered) 
   ASSERT_TRUE(term);
   std::promise<void> inside, mayLeave;
   std::atomic<bool> answered{false};
-  term->whenRevoked([&](bool) {
+  whenRevoked(term->leadership(), [&](bool) {
     inside.set_value();
     mayLeave.get_future().wait();
     answered = true;

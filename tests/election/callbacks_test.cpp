@@ -208,7 +208,7 @@ TEST_F(Callbacks, stopMayBeCalledByACallbackOfTheStopToken) {
 }
 
 /// A callback of the stop token that blocks delays nothing but its own thread.
-TEST_F(Callbacks, aBlockedCallbackOfTheStopTokenHoldsUpNeitherOnRevokedNorOtherElectors) {
+TEST_F(Callbacks, aBlockedStopCallbackDelaysNeitherOnRevokedNorOtherElectors) {
   std::promise<void> release;
   const std::shared_future<void> released{release.get_future()};
   std::unique_ptr<std::stop_callback<std::function<void()>>> onStop;

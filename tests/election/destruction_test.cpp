@@ -208,7 +208,7 @@ TEST_F(Destruction, tellsNoSecondEndIfTheSchedulerGoesOnAgain) {
   a->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return elected == 1; }));
   delete a.elector.release();
-  EXPECT_TRUE(stage_.logged("its scheduler stood still"));
+  EXPECT_TRUE(stage_.logged("its scheduler did not run"));
   EXPECT_EQ(revoked, 1);
   stage_.settle();
   EXPECT_EQ(revoked, 1);

@@ -227,7 +227,7 @@ TEST_F(LeaderDocuments, I8_WhateverBecomesOfOneCallTheWriterIsToldTheTruthOnce) 
   }
 }
 
-TEST_F(LeaderDocuments, I8_AWriteThatNobodyAcknowledgesIsNeitherDoneNorFailedUntilTheTermEnds) {
+TEST_F(LeaderDocuments, I8_AnUnacknowledgedWriteStaysOpenUntilTheTermEnds) {
   for (const Fault fault : {Fault::neverApplied, Fault::neverLost, Fault::rejected}) {
     SCOPED_TRACE(static_cast<int>(fault));
     Stage stage;
@@ -317,17 +317,6 @@ TEST_F(LeaderDocuments, nothingIsTakenOnceTheElectorIsGone) {
   write(*term, "text");
   EXPECT_TRUE(told({unknown, unknown}));
 }
-
-/// A store with a limit for data.
-class NarrowStore final : public ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& /*key*/, const std::string& data,
-                                             const std::map<std::string, std::string>& /*attributes*/) const override {
-    if (data.size() <= 8) return {};
-    return {{"data", "is too long"}};
-  }
-};
 
 TEST_F(LeaderDocuments, whatTheStoreCanNeverKeepIsRefusedAndTheTermGoesOn) {
   Record record;

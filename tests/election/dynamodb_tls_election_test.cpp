@@ -65,7 +65,7 @@ TEST_P(DynamoDbTlsElection, TheTermSurvivesThatAConnectionEndsUnderARenewalAndNo
   expectTheTermToGoOn();
 }
 
-TEST_P(DynamoDbTlsElection, WithoutAnyConnectionTheTermEndsOnTimeAndTheNextOneFollowsWhenHandshakesWork) {
+TEST_P(DynamoDbTlsElection, WithoutConnectionsTheTermEndsOnTimeAndTheNextFollows) {
   lead(lease);
   front_.cutAll();
   const Instant cut = readClock();

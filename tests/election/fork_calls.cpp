@@ -30,12 +30,13 @@ int callElectors(ForkWorld& world) {
   EXPECT_HERE(elector.status().group == "g" && !elector.status().fencingToken && !elector.candidate().empty());
   EXPECT_HERE(!elector.view().standing().leads);
   elector.stepDown();
+  elector.setReady(false);
   elector.start();
   elector.addListener({});
   elector.requestStop();
   EXPECT_HERE(elector.stop() == ReleaseResult::notHeld);
   const ElectorView& view = world.view;
-  EXPECT_HERE(view && view.parts() && !view.standing().leads && !view.tryStatus());
+  EXPECT_HERE(view && !view.standing().leads && !view.tryStatus());
   EXPECT_HERE(view.group() == "g" && !view.candidate().empty() && view.leaseDuration() == 3s && !view.observes());
   EXPECT_HERE(!ops::snapshotOf(view).standing.leads && !view.store().empty());
   static_cast<void>(view.counts());
@@ -67,7 +68,8 @@ int callTerms(ForkWorld& world) {
   term.reportStaleToken(FencingToken{9});
   AwaitedTerm& awaited = *world.awaited;
   bool revoked = false;
-  awaited.whenRevoked([&](bool over) { revoked = over; }, world.cancel.get_token());
+  whenRevoked(
+      awaited.leadership(), [&](bool over) { revoked = over; }, world.cancel.get_token());
   EXPECT_HERE(revoked && !awaited.leads() && !awaited.leadership().leads() && !awaited.fencingToken().isNone());
   AsyncElector& async = *world.async;
   bool told = false;

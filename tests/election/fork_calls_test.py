@@ -15,7 +15,7 @@ import api  # noqa: E402  pylint: disable=wrong-import-position
 VALUES = {"CallDeadline", "FencedTerm", "FencingToken", "Group", "HttpFenceClient", "LeaseTiming", "LeaseView", "LockToken", "Logger",
           "PostgresqlResult", "RecordVersion", "Schedule"}
 # What users implement, or get from a store; an inherited store is of no use to a child (docs/reference/cpp-api.md).
-INTERFACES = {"Clock", "DeathNotice", "LeaseStore", "RandomSource", "Register", "Scheduler"}
+INTERFACES = {"Clock", "LeaseStore", "RandomSource", "Register", "Scheduler"}
 # One thread at a time uses these, and it is the one that forks; some write over a connection of the user's own.
 ONE_THREAD = {"FencedFile", "PostgresqlFence", "RedisFence", "SqliteFence", "HandMadeTerm", "ManualExecutor",
               "ManualRuntime", "ManualScheduler"}

@@ -75,7 +75,8 @@ class ForkHammer : public testing::Test {
     const auto waits = [this] {
       std::stop_source cancel;
       world_.async->whenElected([](const auto&) {}, cancel.get_token());
-      world_.awaited->whenRevoked([](bool) {}, cancel.get_token());
+      whenRevoked(
+          world_.awaited->leadership(), [](bool) {}, cancel.get_token());
       cancel.request_stop();
     };
     return {[this] { static_cast<void>(world_.elector->view()); },

@@ -10,11 +10,11 @@
 
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/election/async_elector.hpp>
-#include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/election/jobs/singleton_scheduler.hpp>
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/leader_follower.hpp>
 #include <tenure/election/sharded_elector.hpp>
+#include <tenure/jobs/job_ledger.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/ops/http_listener.hpp>

@@ -119,7 +119,7 @@ TEST_F(Invariant, I2_ValidityCountsFromBeforeTheLastAcknowledgedWriteWasSent) {
   EXPECT_EQ(a.record->count("revoked 1 storeUnreachable"), 1);
 }
 
-TEST_F(Invariant, I3_AChallengerWaitsForTheDurationInTheRecordSinceItFirstSawTheVersion) {
+TEST_F(Invariant, I3_AChallengerWaitsTheRecordsDurationFromItsFirstSightOfIt) {
   stage_.usurp("somebody");  // 3 s in the record
   const Candidate a = stage_.candidate("a", [](GroupOptions& options) { options.lease = {.duration = 600ms}; });
   a.store->onWatch = [](const auto&) { return nullptr; };  // it depends on its polls

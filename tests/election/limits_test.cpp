@@ -25,7 +25,7 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "election/stage.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "support/eventually.hpp"
 
 namespace tenure::test {

@@ -24,16 +24,17 @@
 
 #include <tenure/election/async_elector.hpp>
 #include <tenure/election/elector_asio.hpp>
-#include <tenure/election/jobs/singleton_scheduler.hpp>
+#include <tenure/election/leader_elector.hpp>
 #include <tenure/election/leader_follower.hpp>
 #include <tenure/election/sharded_elector.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/lock_asio.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "election/stage.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 namespace {
@@ -190,7 +191,7 @@ TEST_F(LoopEnd, anAsyncElector) {
   elector->whenElected([&](std::optional<AwaitedTerm> term) { led.set_value(*std::move(term)); });
   elector->start();
   const AwaitedTerm term = led.get_future().get();
-  term.whenRevoked([witness = witness()](bool) {});
+  whenRevoked(term.leadership(), [witness = witness()](bool) {});
   endsWith(elector, "an awaited elector");
 }
 

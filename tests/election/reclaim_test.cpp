@@ -56,9 +56,11 @@ TEST_F(ReclaimRule, aBreakBeginsTheWatchAgain) {
   cooling.cooldown = 1ms;
   LeaseStatus leading = leads(4);
   leading.state = LeaseState::leading;
+  LeaseStatus unready = leads(4);
+  unready.ready = false;
   LeaseStatus nobody = leads(4);
   nobody.leader.reset();
-  for (const LeaseStatus& unfit : {stale, unseen, busy, cooling, leading, nobody, leads(4, 0)}) {
+  for (const LeaseStatus& unfit : {stale, unseen, busy, cooling, leading, unready, nobody, leads(4, 0)}) {
     EXPECT_EQ(watch(59s, leads(4)), 0);
     EXPECT_EQ(watch(1s, unfit), 0);
     EXPECT_EQ(watch(1s, leads(4)), 0);

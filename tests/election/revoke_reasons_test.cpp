@@ -47,6 +47,36 @@ TEST_F(RevokeReasons, steppedDown) {
   expectNextTerm(a);
 }
 
+TEST_F(RevokeReasons, steppedDownBecauseItIsNotReady) {
+  const Candidate a = stage_.leader("a", [](GroupOptions& o) { o.candidate.onUnready = OnUnready::stepDown; });
+  a->setReady(false, "the cache is cold");
+  expectRevoked(a, RevokeReason::steppedDown, "the cache is cold");
+  stage_.advance(60s);
+  EXPECT_EQ(a.record->count("elected"), 1);
+  EXPECT_FALSE(a->status().lease.ready);
+  a->setReady(true);
+  expectNextTerm(a);
+}
+
+TEST_F(RevokeReasons, aLeaderThatIsNotReadyLeadsOnByDefault) {
+  const Candidate a = stage_.leader("a");
+  a->setReady(false);
+  stage_.advance(60s);
+  EXPECT_TRUE(a->isLeader());
+  EXPECT_FALSE(a->status().lease.ready);
+}
+
+TEST_F(RevokeReasons, whoIsNotReadyAtTheStartIsElectedOnlyOnceItIs) {
+  const Candidate a = stage_.candidate("a");
+  a->setReady(false);
+  a->start();
+  stage_.advance(60s);
+  EXPECT_EQ(a.record->count("elected"), 0);
+  EXPECT_EQ(a->status().lease.state, LeaseState::candidate);
+  a->setReady(true);
+  EXPECT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }, 1s));
+}
+
 TEST_F(RevokeReasons, steppedDownByAnOperator) {
   const Candidate a = stage_.leader("a");
   stage_.memory->requestStepDown(stage_.key, FencingToken{1}, {}, [](const WriteOutcome&) {});

@@ -146,7 +146,7 @@ TEST_F(ShardBalanceTest, StopsCompetingForAShardThatSomebodyElseHas) {
 }
 
 /// Its candidacies count as nothing, so they cannot push out what it leads.
-TEST_F(ShardBalanceTest, NothingLedIsGivenUpWhileItIsWithinTheShareAndCandidaciesAreWithdrawnInstead) {
+TEST_F(ShardBalanceTest, WithinItsShareNothingLedIsGivenUpAndCandidaciesAreWithdrawn) {
   picture.holders.resize(12);
   held("me", {0, 1, 2, 3, 4});
   own.contested = {5, 6, 7, 8, 9, 10, 11};

@@ -182,7 +182,7 @@ TEST(ShardSpread, TheFewestMovesAreWhatOneWouldCount) {
   EXPECT_EQ(fewestMoves(5, {{"a"}, {"b"}}, {3, 2}), 0U);
 }
 
-TEST(ShardSpread, EndsAtMostOneApartAndIsReachedByGivingUpNothingWhenAllStartTogether) {
+TEST(ShardSpread, EndsAtMostOneApartAndGivesUpNothingIfAllStartTogether) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     World world{64, seed};
     for (int i = 0; i < 8; ++i) world.join();

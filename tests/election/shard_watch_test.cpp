@@ -101,7 +101,7 @@ TEST_P(ShardWatchTest, I11_AnUnreadableShardIsNotFree) {
   EXPECT_EQ(holders(), (Holders{"?", ""}));
 }
 
-TEST_P(ShardWatchTest, I11_AShardIsNotFreeOnceItsRecordCannotBeReadWhateverWasSeenBefore) {
+TEST_P(ShardWatchTest, I11_AShardWithAnUnreadableRecordIsNotFree) {
   see({{keys.keyOf("0"), record("you", "v1")}});
   const StoreError unreadable{ErrorClass::corrupt, "what is this"};
   see({{keys.keyOf("0"), unreadable}, {keys.keyOf("1"), unreadable}});

@@ -99,7 +99,7 @@ class ForeignWriter {
   sqlite3* db_{nullptr};
 };
 
-TEST(SqliteElection, AForeignWriteLockOfOneAndAHalfLeasesRevokesCleanlyAndIsFollowedByAnElectionWithinALease) {
+TEST(SqliteElection, ALongForeignWriteLockEndsTheTermAndAnElectionFollowsInALease) {
   const TempDir dir;
   const std::string path = dir.path() / "leases.db";
   Recorded candidate{path};
@@ -122,7 +122,7 @@ TEST(SqliteElection, AForeignWriteLockOfOneAndAHalfLeasesRevokesCleanlyAndIsFoll
   EXPECT_GT(candidate.tokens()[1], candidate.tokens()[0]);
 }
 
-TEST(SqliteElection, ADeletedDatabaseRevokesWithRecordMissingAndTheNextTokenIsStillHigher) {
+TEST(SqliteElection, ADeletedDatabaseRevokesAndTheNextTokenIsStillHigher) {
   const TempDir dir;
   const std::string path = dir.path() / "leases.db";
   Recorded candidate{path};

@@ -16,16 +16,16 @@
 #include <gtest/gtest.h>
 
 #include <tenure/election/async_elector.hpp>
-#include <tenure/election/jobs/singleton_scheduler.hpp>
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/election/leader_follower.hpp>
 #include <tenure/election/sharded_elector.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_future.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "support/eventually.hpp"
 #include "support/lateness_probe.hpp"
 

@@ -66,8 +66,8 @@ TIMED = {
 }
 # Their documentation or their parameters speak of times, but the call returns at once, or has no limit by intent.
 NOT_TIMED = {
-    "CallDeadline::CallDeadline", "ConfigFault::kubernetesOptionsFrom", "ConfigFault::loadGroupConfig", "DeathNotice::follow", "DeathNotice::livenessFile", "FencePass::onOvertaken", "HttpFence::admit", "HttpFence::close",
-    "HttpListener::~HttpListener", "Instant.boottime", "JobLedger::end", "Leadership::stopToken", "Lock::onExpiring",
+    "CallDeadline::CallDeadline", "ConfigFault::kubernetesOptionsFrom", "ConfigFault::loadGroupConfig", "FencePass::onOvertaken", "HttpFence::admit", "HttpFence::close",
+    "HttpListener::~HttpListener", "Instant.boottime", "JobLedger::end", "LeaderElector::waitForStopSignal", "Leadership::stopToken", "Lock::onExpiring",
     "Lock::onLost", "LockToken::text", "Logger::toStderr", "Scheduler::isCurrent",
     "Scheduler::schedule", "SingletonScheduler::start",
 }

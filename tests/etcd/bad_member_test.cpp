@@ -173,7 +173,7 @@ TEST(EtcdBadMember, whatIsToldIfNobodyHasAResult) {
   EXPECT_EQ(told({unable, refused, strange}, false).error.errorClass, ErrorClass::transient) << "it passes";
   EXPECT_EQ(told({strange, strange}, false).error.errorClass, ErrorClass::misconfigured);
   EXPECT_EQ(told({strange}, true).error.errorClass, ErrorClass::transient) << "the other one may come back";
-  EXPECT_NE(told({strange}, true).error.message.find("status 404, which is no answer of etcd's"), std::string::npos);
+  EXPECT_NE(told({strange}, true).error.message.find("status 404, which is not etcd's answer"), std::string::npos);
   EXPECT_NE(told({commonName}, false).error.message.find("must have no common name"), std::string::npos);
 }
 

@@ -13,19 +13,19 @@ COMMAND finds in its environment
 and this process exits with the command's code. --set is an argument of etcd: --set auth-token-ttl=2
 """
 
-import argparse
 import os
 import pathlib
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import command_beside
 import etcd_cluster as etcd
 
 
 def environment(cluster):
-    made = {"TENURE_TEST_ETCD": ",".join(cluster.endpoints),
+    made = {**os.environ, "TENURE_TEST_ETCD": ",".join(cluster.endpoints),
             "TENURE_TEST_ETCD_PIDS": ",".join(str(one.process.pid) for one in cluster.members)}
     if cluster.authority:
         made.update({"TENURE_TEST_ETCD_CA": cluster.authority.ca,
@@ -36,26 +36,17 @@ def environment(cluster):
     return made
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="beside.py", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+def declare(parser):
     parser.add_argument("--members", type=int, default=1)
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--users", action="store_true")
     parser.add_argument("--jwt", metavar="TTL")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
-    options = parser.parse_args()
-    command = options.command[1:] if options.command[:1] == ["--"] else options.command
-    if not command:
-        parser.error("a command is missing")
-    settings = dict(one.split("=", 1) for one in options.set)
-    try:
-        with etcd.Cluster(options.members, options.tls, options.users, settings, jwt=options.jwt) as cluster:
-            return subprocess.run(command, env={**os.environ, **environment(cluster)}, check=False).returncode
-    except etcd.Trouble as trouble:
-        sys.exit(f"beside: {trouble}")
+    command_beside.declare_settings(parser)
+
+
+def cluster(options):
+    return etcd.Cluster(options.members, options.tls, options.users, command_beside.settings(options), jwt=options.jwt)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_beside.main(__doc__, cluster, environment, etcd.Trouble, declare))

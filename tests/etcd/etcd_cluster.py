@@ -13,7 +13,6 @@ import os
 import pathlib
 import random
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -24,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
 from certificates import Authority, Trouble, openssl
 from dynamodb_server import die_with_parent, listens
+from server_process import ServerProcess
 from waiting import PATIENCE_S, wait_until
 
 ROOT = ("root", "root-secret")
@@ -61,19 +61,21 @@ def end_of_prefix(prefix):
     return data[:-1] + bytes([data[-1] + 1])
 
 
-class Member:
+class Member(ServerProcess):
     """One server. `words`: further arguments. `before`: words before the program, such as `ip netns exec`."""
 
+    Trouble = Trouble
+    READY = "to have a leader"
+
     def __init__(self, cluster, name, host, ports, before=()):
+        super().__init__(cluster.path / f"{name}.log")
         self.name = name
         self.host = host
         self.port, self.peer_port = ports
         self.words = []
-        self.process = None
         self.data = cluster.path / name
         self._before = list(before)
         self._cluster = cluster
-        self._log = cluster.path / f"{name}.log"
 
     def __repr__(self):
         return f"{self.name} at {self.url}"
@@ -86,56 +88,19 @@ class Member:
     def peer_url(self):
         return f"http://{self.host}:{self.peer_port}"
 
-    # -- its life -------------------------------------------------------------------------------------------------
+    def _launch(self, **how):
+        return subprocess.Popen(
+            [*self._before, self._cluster.program, "--name", self.name, "--data-dir", str(self.data),
+             "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
+             "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
+             *self._cluster.words(), *self.words],
+            cwd=self._cluster.path, preexec_fn=die_with_parent, env={"PATH": os.environ["PATH"]}, **how)
 
-    def start(self, wait=True):
-        with open(self._log, "ab") as log:
-            self.process = subprocess.Popen(
-                [*self._before, self._cluster.program, "--name", self.name, "--data-dir", str(self.data),
-                 "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
-                 "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
-                 *self._cluster.words(), *self.words],
-                cwd=self._cluster.path, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                preexec_fn=die_with_parent, env={"PATH": os.environ["PATH"]})
-        if wait:
-            self.wait_until_ready()
-        return self
-
-    def wait_until_ready(self):
-        """Until it serves its clients, for which it needs a leader."""
-        def ready():
-            if self.process.poll() is not None:
-                raise Trouble(f"{self} ended:\n{self.log()[-3000:]}")
-            return listens(self.process.pid, self.port) and self.has_leader()
-        wait_until(ready, f"{self} to have a leader")
-
-    def stop(self, how=signal.SIGTERM):
-        if self.runs():
-            self.process.send_signal(how)
-            self.thaw()
-            self.process.wait(PATIENCE_S)
-
-    def kill(self):
-        self.stop(signal.SIGKILL)
-
-    def restart(self, how=signal.SIGKILL, wait=True):
-        self.stop(how)
-        return self.start(wait)
-
-    def runs(self):
-        return self.process is not None and self.process.poll() is None
-
-    def freeze(self):
-        self.process.send_signal(signal.SIGSTOP)
-
-    def thaw(self):
-        if self.runs():
-            self.process.send_signal(signal.SIGCONT)
+    def is_ready(self):
+        """Serves its clients, for which it needs a leader."""
+        return listens(self.process.pid, self.port) and self.has_leader()
 
     # -- what it says ---------------------------------------------------------------------------------------------
-
-    def log(self):
-        return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
 
     def request(self, path, body, timeout_s=10, token=None):
         """One POST to the gateway: (status, the reply's JSON). OSError if it does not answer."""

@@ -40,7 +40,7 @@ class FollowLeader(ExampleTest):
         client.wait_for(f"ask 127.0.0.1:{first} for the leader of term 1")
         for copy in (standby, leader):
             self.assertEqual(copy.stop(), 0)
-        client.wait_for("nobody leads")
+        client.wait_for("no leader")
         database = sqlite3.connect(f"file:{self.directory / 'follow_leader.db'}?mode=ro", uri=True)
         self.addCleanup(database.close)
         self.assertEqual(database.execute("SELECT state, token FROM tenure_lease").fetchall(), [("released", 1)])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
@@ -81,9 +82,20 @@ class Program:
         os.kill(self.pid, signal.SIGCONT)
 
     def stop(self):
-        """Asks the process to end and returns its exit code."""
+        """Asks the process to end, once it handles the signal, and returns its exit code. Before that the signal ends it at once."""
+        deadline = time.monotonic() + PATIENCE
+        while not self._handles(signal.SIGTERM):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"does not wait for a signal: {self}")
+            time.sleep(0.01)
         os.kill(self.pid, signal.SIGTERM)
         return self.exit_code()
+
+    def _handles(self, number):
+        """Also true of a process that is over or frozen."""
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        handled = int(re.search(r"^SigCgt:\s*([0-9a-f]+)", status, re.MULTILINE)[1], 16)
+        return bool(handled >> (number - 1) & 1) or bool(re.search(r"^State:\s*[ZT]", status, re.MULTILINE))
 
     def exit_code(self):
         code = self._process.wait(PATIENCE)

@@ -2,9 +2,9 @@
 #include <set>
 
 #include <tenure/adapters/http_fence.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
-#include "adapters/http/src/fence_claims.hpp"
+#include "adapters/gateway/src/fence_claims.hpp"
 #include "fuzz_support.hpp"
 #include "lockcore/port/store_checks.hpp"
 

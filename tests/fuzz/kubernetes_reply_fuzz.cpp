@@ -5,13 +5,13 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
-#include "adapters/kubernetes/src/pods.hpp"
+#include "adapters/pod_label/src/pods.hpp"
 #include "fuzz_support.hpp"
-#include "lockcore/stores/kubernetes/src/errors.hpp"
+#include "lockcore/kubernetes/errors.hpp"
+#include "lockcore/kubernetes/replies.hpp"
 #include "lockcore/stores/kubernetes/src/hints.hpp"
 #include "lockcore/stores/kubernetes/src/object_texts.hpp"
 #include "lockcore/stores/kubernetes/src/record_codec.hpp"
-#include "lockcore/stores/kubernetes/src/replies.hpp"
 #include "lockcore/stores/kubernetes/src/state.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 #include "fuzz_support.hpp"
 

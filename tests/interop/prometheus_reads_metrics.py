@@ -78,6 +78,14 @@ class Listener:
             return reply.headers["Content-Type"], reply.read().decode()
 
 
+    def wait_until_it_leads(self):
+        deadline = time.monotonic() + PATIENCE
+        while 'tenure_leader{group="a\\"b\\\\c"} 1' not in self.metrics("")[1]:
+            if time.monotonic() > deadline:
+                raise AssertionError(self.metrics("")[1])
+            time.sleep(0.02)
+
+
 class Metrics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -86,6 +94,7 @@ class Metrics(unittest.TestCase):
         cls.addClassCleanup(home.cleanup)
         cls.listener = Listener(pathlib.Path(home.name))
         cls.addClassCleanup(cls.listener.end)
+        cls.listener.wait_until_it_leads()  # from then on it has the same series at each scrape
 
     @unittest.skipUnless(HAS_GO, "Go is not there")
     def test_expfmt_chooses_as_the_table_says(self):

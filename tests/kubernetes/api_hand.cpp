@@ -11,7 +11,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
 
 namespace tenure::test {
 

@@ -9,7 +9,7 @@
 
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
-#include "lockcore/stores/kubernetes/src/gateway.hpp"
+#include "lockcore/kubernetes/gateway.hpp"
 
 namespace tenure::test {
 

@@ -17,12 +17,12 @@
 
 #include "contract/store_calls.hpp"
 #include "kubernetes/api_hand.hpp"
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
-#include "lockcore/stores/kubernetes/src/link/pod.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
+#include "lockcore/kubernetes/pod.hpp"
+#include "lockcore/kubernetes/replies.hpp"
+#include "lockcore/kubernetes/requests.hpp"
 #include "lockcore/stores/kubernetes/src/object_texts.hpp"
 #include "lockcore/stores/kubernetes/src/record_codec.hpp"
-#include "lockcore/stores/kubernetes/src/replies.hpp"
-#include "lockcore/stores/kubernetes/src/requests.hpp"
 #include "support/eventually.hpp"
 #include "support/temp_dir.hpp"
 

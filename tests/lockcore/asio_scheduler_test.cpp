@@ -342,7 +342,7 @@ TEST(SharedScheduler, aForkedChildGetsItsOwn) {
 }
 
 /// As a child of a pre-forking server does: it goes on with the loop that it has.
-TEST(OnALoop, aChildThatRunsTheInheritedLoopRunsNoTaskAndLeavesTheTimerToItsParent) {
+TEST(OnALoop, aChildOnTheInheritedLoopRunsNoTaskAndKeepsTheParentsTimer) {
   asio::io_context io;
   const auto scheduler = makeAsioScheduler(io.get_executor());
   int ran = 0;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/store_checks.hpp"
 

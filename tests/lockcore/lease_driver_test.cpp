@@ -214,13 +214,13 @@ TEST(LeaseDriverTrouble, ofACandidateIsToldAtOnceAndThenOnceAMinute) {
   EXPECT_LE(told("which is tried again: cannot be read"), 6);
   store->readFault = {ErrorClass::credentials, "no keys"};
   scheduler->advance(20s);
-  EXPECT_EQ(told("until somebody fixes it: no keys"), 1) << "trouble of another kind is news";
+  EXPECT_EQ(told("until the cause is fixed: no keys"), 1) << "trouble of another kind is news";
   store->readFault = {ErrorClass::credentials, "the keys of 7 have expired"};
   scheduler->advance(20s);
   store->readFault = {ErrorClass::credentials, "the keys of 8 have expired"};
   scheduler->advance(20s);
-  EXPECT_EQ(told("until somebody fixes it: the keys of 7 have expired"), 1) << "within a class too";
-  EXPECT_EQ(told("until somebody fixes it: the keys of 8 have expired"), 0) << "but not where only a number changed";
+  EXPECT_EQ(told("until the cause is fixed: the keys of 7 have expired"), 1) << "within a class too";
+  EXPECT_EQ(told("until the cause is fixed: the keys of 8 have expired"), 0) << "but not where only a number changed";
 }
 
 TEST(LeaseDriverSchema, isLookedAtEverMoreSeldomInALongOutage) {
@@ -303,7 +303,7 @@ TEST(LeaseDriverSchema, isMadeAtTheStartAndTriedAgainUntilItIsThere) {
   EXPECT_EQ(told("another shape"), 1);
 }
 
-TEST(LeaseDriverLifetime, hasLetGoOfTheSchedulerWhenItIsDestroyedWhateverTheStoreStillAnswers) {
+TEST(LeaseDriverLifetime, holdsNoSchedulerOnceDestroyedWhateverTheStoreAnswers) {
   const auto store = std::make_shared<LateStore>();
   auto scheduler = std::make_shared<ManualScheduler>();
   LeaseDriver::Options options{MachineOptions{{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()}};

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::test {
 namespace {

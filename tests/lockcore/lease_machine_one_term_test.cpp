@@ -150,7 +150,7 @@ TEST(LeaseMachineOneTerm, aRecordThatMustExistIsLookedForAfterItsRemoval) {
 }
 
 /// Its driver steps it again at once, for as long as that lasts.
-TEST(LeaseMachineOneTerm, whatIsFreeAfterTheWaitAndNotToBeTakenYetIsNotAskedForWithoutAPause) {
+TEST(LeaseMachineOneTerm, aFreeLeaseThatMayNotBeTakenYetIsPolledWithPauses) {
   MachineHarness m{tenSecondLease(), patient(0ns)};
   m.becomeAcquiring();
   m.answerWrite(Conflict{std::optional{releasedRecord("gone-2")}});
@@ -176,7 +176,7 @@ TEST(LeaseMachineOneTerm, whatWasWonUnderATokenThatIsTooLowIsReleasedIfItIsNotWo
   EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "unfollow stopped(released)");
 }
 
-TEST(LeaseMachineOneTerm, aRemovalIsNotBelievedWhileAnAcquisitionThatWaitsForNoRecordMayStillArrive) {
+TEST(LeaseMachineOneTerm, aRemovalIsNotBelievedWhileAFirstAcquisitionMayArrive) {
   MachineHarness m{tenSecondLease(), patient(std::nullopt)};
   m.becomeAcquiring();
   m.answerWrite(Unknown{transientError()});
@@ -188,7 +188,7 @@ TEST(LeaseMachineOneTerm, aRemovalIsNotBelievedWhileAnAcquisitionThatWaitsForNoR
 }
 
 /// The store shows what was true before: nothing to the read, and to the release the record of the term before.
-TEST(LeaseMachineOneTerm, theReleaseOfTheTermBeforeIsNotTakenForThatOfAnAcquisitionThatMayStillArrive) {
+TEST(LeaseMachineOneTerm, aReleaseIsNotTakenForThatOfAnAcquisitionUnderWay) {
   MachineHarness first{tenSecondLease(), patient(std::nullopt)};
   first.becomeLeading();
   first.step(event::Release{});

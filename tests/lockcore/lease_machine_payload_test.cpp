@@ -76,7 +76,7 @@ TEST(LeaseMachinePayload, I8_AnAcquisitionThatAReadBackShowsBringsTheDataOfTheRe
   EXPECT_EQ(dataOf(m), "left");
 }
 
-TEST(LeaseMachinePayload, I8_AConflictThatShowsTheAcquisitionItselfBringsTheDataOfTheRecord) {
+TEST(LeaseMachinePayload, I8_AConflictWithTheAcquisitionItselfBringsTheRecordsData) {
   MachineHarness m;
   acquireOver(m, releasedWith("left"));
   LeaseRecord landed = m.written(6);
@@ -88,7 +88,7 @@ TEST(LeaseMachinePayload, I8_AConflictThatShowsTheAcquisitionItselfBringsTheData
 
 /// The record was absent when the acquisition was sent. Another client made one and removed it, and the acquisition
 /// arrived after that.
-TEST(LeaseMachinePayload, I8_ALateAcquisitionOfAnAbsentRecordDoesNotBringDataThatWereRemovedMeanwhile) {
+TEST(LeaseMachinePayload, I8_ALateFirstAcquisitionDoesNotBringRemovedDataBack) {
   MachineHarness m;
   m.becomeAcquiring();
   const LeaseRecord landed = m.written(6);

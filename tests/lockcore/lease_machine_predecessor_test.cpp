@@ -7,7 +7,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The record may have the data of that acquisition, or what was merged with it.
-TEST(LeaseMachineOneTerm, whatAnUnansweredAcquisitionMayHaveLeftIsLookedAtByTheNextOfItsProcess) {
+TEST(LeaseMachineOneTerm, theNextOfItsProcessReadsWhatAnUnansweredAcquisitionLeft) {
   MachineHarness first{tenSecondLease(), patient(0ns)};
   first.becomeAcquiring();
   first.answerWrite(Unknown{transientError()});
@@ -38,7 +38,7 @@ TEST(LeaseMachineOneTerm, whatATermForNobodyLeftIsLookedAtByTheNextOfItsProcess)
   EXPECT_EQ(m.step(event::Start{}), "read");
 }
 
-TEST(LeaseMachineOneTerm, workThatOutlastsTheDrainTimeoutKeepsTheLeaseFromTheNextOfItsProcessAsWell) {
+TEST(LeaseMachineOneTerm, workBeyondTheDrainTimeoutKeepsTheLeaseFromItsProcessToo) {
   MachineHarness first{tenSecondLease(), patient(std::nullopt)};
   first.becomeLeading();
   first.step(event::StepDown{});
@@ -59,7 +59,7 @@ TEST(LeaseMachineOneTerm, workThatOutlastsTheDrainTimeoutKeepsTheLeaseFromTheNex
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
 }
 
-TEST(LeaseMachineOneTerm, I1_aTermThatRanOutIsWoundUpBeforeTheNextOfItsProcessTakesTheLease) {
+TEST(LeaseMachineOneTerm, I1_anEndedTermIsWoundUpBeforeTheNextOfItsProcessLeads) {
   MachineHarness first{tenSecondLease(), patient(std::nullopt)};
   first.becomeLeading();
   const LeaseRecord record = first.written();
@@ -228,7 +228,7 @@ TEST_F(AfterARefusedRelease, I3_theLeaseOfWhoTookItIsWaitedOutByTheNextOfItsProc
 }
 
 /// The first candidacy has won nothing: its acquisition is not answered, and then it is shown who leads.
-TEST(LeaseMachineOneTerm, I3_whatACandidacySawThatHeldNothingIsWaitedOutByTheNextOfItsProcess) {
+TEST(LeaseMachineOneTerm, I3_theNextOfItsProcessWaitsOutWhatAnEarlierCandidacySaw) {
   MachineHarness first{tenSecondLease(), patient(1s)};
   first.becomeAcquiring();
   first.answerWrite(Unknown{transientError()});
@@ -265,7 +265,7 @@ TEST(LeaseMachineOneTerm, I3_whoTookALockFromItsHolderIsWaitedOutByTheNextOfItsP
 }
 
 /// The release is not answered, so nothing else shows that token.
-TEST(LeaseMachineOneTerm, I7_theTokenOfALookThatTheReleaseHadToAwaitIsKnownToTheNextOfItsProcess) {
+TEST(LeaseMachineOneTerm, I7_theTokenSeenDuringTheReleaseIsKnownToTheNextOfItsProcess) {
   MachineHarness first{tenSecondLease(), patient(std::nullopt)};
   first.becomeAcquiring();
   ASSERT_EQ(first.answerWrite(Unknown{transientError()}), "read");

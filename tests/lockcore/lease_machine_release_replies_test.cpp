@@ -62,7 +62,7 @@ TEST(ReleaseAnswered, unknownIsTriedAgainAcceptingThatItArrived) {
 }
 
 /// The renewal under way when the work ended conflicts with its own first copy. The release must still find the record.
-TEST(ReleaseAnswered, aRenewalThatConflictsWithItselfDoesNotHideTheRecordFromTheRelease) {
+TEST(ReleaseAnswered, aRenewalThatMeetsItselfDoesNotHideTheRecordFromTheRelease) {
   MachineHarness m;
   m.becomeDrainingWhileRenewing();
   const std::string before = m.expected();

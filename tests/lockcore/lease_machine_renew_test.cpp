@@ -126,7 +126,7 @@ TEST(LeaseMachineRenew, aShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards
 }
 
 /// As above, where the result of a read limits the right.
-TEST(LeaseMachineRenew, aReadBackBeforeAShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards) {
+TEST(LeaseMachineRenew, aReadBackBeforeAShorterLeaseEndsOnTimeByEitherClock) {
   MachineHarness m;
   m.becomeLeading();
   ASSERT_EQ(m.toWakeup(), "renew");
@@ -229,7 +229,7 @@ TEST(LeaseMachineManual, withoutRenewItIsSilentAndEndsOnTime) {
   EXPECT_EQ(m.machine.untilWakeup(m.now), std::optional{std::chrono::nanoseconds{8989ms}});
   EXPECT_EQ(m.after(8988ms), "");
   EXPECT_EQ(m.after(1ms).substr(0, 30), "publish(ends) revoked(expired)");
-  EXPECT_EQ(m.revocations().back().detail, "nobody asked for a renewal in time, and the heartbeat is manual");
+  EXPECT_EQ(m.revocations().back().detail, "no renewal was requested in time, and the heartbeat is manual");
 }
 
 TEST(LeaseMachineManual, aRenewalThatFailsIsRetriedUntilItIsAcknowledged) {

@@ -28,7 +28,7 @@ TEST(I9OrderOnSteppingDown, nothingIsReleasedBeforeTheWorkEnded) {
 }
 
 /// Nothing has to end before the release. What the work waits for is missing until WorkEnded, so no term begins before.
-TEST(I9OrderOnSteppingDown, aTermWhoseWorkNeverBeganIsReleasedAtOnceAndNoneFollowsUntilItCanBegin) {
+TEST(I9OrderOnSteppingDown, aTermWithoutWorkIsReleasedAndNoneFollowsUntilWorkCanBegin) {
   MachineHarness m;
   m.becomeLeading();
   EXPECT_EQ(m.step(event::WorkFailed{"no thread", RevokeReason::notStarted, false}),
@@ -140,7 +140,7 @@ TEST(I9OrderOnSteppingDown, stopAfterALostAcquisitionReleasesIt) {
 }
 
 /// It is conditioned on the absence of the record. A foreign client, whose records have no token, deletes its own.
-TEST(I9OrderOnSteppingDown, aLostAcquisitionOfAnAbsentRecordMayStillArriveWhenAForeignHolderDeletesItsOwn) {
+TEST(I9OrderOnSteppingDown, aLostFirstAcquisitionMayArriveAfterAForeignDeletion) {
   const auto stoppedBeside = [](std::uint64_t token) {
     MachineHarness m;
     m.becomeAcquiring();
@@ -154,7 +154,7 @@ TEST(I9OrderOnSteppingDown, aLostAcquisitionOfAnAbsentRecordMayStillArriveWhenAF
 }
 
 /// The counter states the same open term again when the foreign client releases.
-TEST(I9OrderOnSteppingDown, aLostAcquisitionOfADeletedRecordMayStillArriveWhenAForeignHolderDeletesItsOwn) {
+TEST(I9OrderOnSteppingDown, aLostAcquisitionOfADeletedRecordMayArriveAfterAForeignDeletion) {
   MachineHarness m;
   m.becomeReading();
   const std::optional<LeaseRecord> deleted{vanishedRecord(FencingToken{7}, 10s)};
@@ -176,7 +176,7 @@ void leadBesideAnUnansweredAcquisition(MachineHarness& m) {
   EXPECT_EQ(m.state(), LeaseState::leading);
 }
 
-TEST(I9OrderOnSteppingDown, anAcquisitionBesideTheOneThatWonMayStillArriveWhenAForeignHolderDeletesItsOwn) {
+TEST(I9OrderOnSteppingDown, aSecondAcquisitionMayArriveAfterAForeignHolderDeletesItsOwn) {
   const auto releasedBeside = [](const std::optional<LeaseRecord>& current) {
     MachineHarness m;
     leadBesideAnUnansweredAcquisition(m);
@@ -191,7 +191,7 @@ TEST(I9OrderOnSteppingDown, anAcquisitionBesideTheOneThatWonMayStillArriveWhenAF
 }
 
 /// The term was lost to that holder before the stop.
-TEST(I9OrderOnSteppingDown, stopOfACandidateBesideAForeignHolderDoesNotForgetAnOldUnansweredAcquisition) {
+TEST(I9OrderOnSteppingDown, stopUnderAForeignHolderKeepsAnOldUnansweredAcquisition) {
   const auto stoppedBeside = [](std::uint64_t token) {
     MachineHarness m;
     leadBesideAnUnansweredAcquisition(m);

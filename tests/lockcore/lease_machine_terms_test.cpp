@@ -226,7 +226,7 @@ TEST(I8LostReplies, ofManyLostAcquisitionsTheOneThatArrivedIsTheTerm) {
 
 /// More acquisitions are lost than are remembered: the forgotten one appears as the candidate's own record and is taken
 /// again.
-TEST(I8LostReplies, aForgottenAcquisitionThatArrivedIsTakenOverWithoutWaitingForOneself) {
+TEST(I8LostReplies, aForgottenAcquisitionThatArrivedIsTakenOverAtOnce) {
   MachineHarness m;
   m.becomeAcquiring();
   const LeaseRecord first = m.written();

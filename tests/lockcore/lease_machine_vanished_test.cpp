@@ -21,10 +21,10 @@ LeaseTiming timingOf(std::chrono::milliseconds duration) {
 
 /// The known gap of stores that reported only that there was no record: the row of a living holder is deleted, and a
 /// candidate that was started afterwards takes the lease before that holder's next heartbeat.
-TEST(LeaseMachineVanished, aCandidateThatComesAfterTheDeletionWaitsForTheLeaseThatTheCounterStates) {
+TEST(LeaseMachineVanished, aCandidateAfterTheDeletionWaitsForTheLeaseInTheCounter) {
   MachineHarness m;
   m.becomeReading();
-  EXPECT_EQ(m.answerRead(vanished(7, 20s)), "leader(none)") << "nobody is known to lead";
+  EXPECT_EQ(m.answerRead(vanished(7, 20s)), "leader(none)") << "no leader is known";
   const Instant seen = m.now;
   EXPECT_EQ(readUntilElse(m, vanished(7, 20s)), "acquire");
   EXPECT_GE(elapsedForChallenger(seen, m.now), 20s);

@@ -63,7 +63,7 @@ TEST_F(LockLifetime, aCopyOfAnObserverStillFollows) {
 }
 
 /// On the scheduler's thread nothing can be waited for. What was begun is undone all the same.
-TEST_F(LockLifetime, anAcquisitionUnderWayIsReleasedAlsoIfTheClientIsDestroyedOnItsScheduler) {
+TEST_F(LockLifetime, anAcquisitionUnderWayIsReleasedIfTheClientDiesOnItsScheduler) {
   world.store->delayBy(1s);
   world.store->set(Operation::acquire, Fault::answeredLate);
   auto client = world.makeClient("a");

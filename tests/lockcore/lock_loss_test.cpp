@@ -142,7 +142,7 @@ TEST_F(LockHold, reportingAHigherTokenEndsTheTermAndLiftsTheNext) {
   EXPECT_GT(again.fencingToken(), FencingToken{41});
 }
 
-TEST_F(LockHold, anOperatorsRequestToStepDownIsToldAndTheHandleIsStillToBeReleased) {
+TEST_F(LockHold, anOperatorsRequestIsReportedAndTheHandleIsStillToBeReleased) {
   Lock lock = world.acquireNow(*a, "orders");
   world.store->requestStepDownNow({"orders"}, lock.fencingToken());
   world.pass(3200ms);

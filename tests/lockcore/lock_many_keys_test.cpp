@@ -104,7 +104,7 @@ class LockManyKeys : public testing::Test {
   const std::shared_ptr<ManualScheduler> scheduler_{std::make_shared<ManualScheduler>()};
 };
 
-TEST_F(LockManyKeys, aMillionBusyKeysLeaveNoMoreThanIsRememberedAndTheDeadAreStillTaken) {
+TEST_F(LockManyKeys, aMillionBusyKeysStayInTheirMemoryAndTheDeadAreStillTaken) {
   LockClient client = makeClient();
   EXPECT_FALSE(wins(client, "dead-and-forgotten"));
   const std::int64_t before = residentBytes();

@@ -4,7 +4,7 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "lockcore/lock_acquire.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 
 namespace tenure::test {

@@ -132,7 +132,7 @@ TEST_F(LockAcquire, aHandOverWithDataIsLookedAt) {
   EXPECT_EQ((*next)->value().data(), "new");
 }
 
-TEST_F(LockAcquire, aLockThatWasReleasedByThisClientAndTakenByAnotherIsNotTakenBlindly) {
+TEST_F(LockAcquire, aReleasedLockThatAnotherTookIsNotTakenBlindly) {
   Lock lock = world.acquireNow(*a, "orders");
   world.release(lock);
   const Lock others = world.acquireNow(*b, "orders");

@@ -91,7 +91,7 @@ TEST_F(LockTokensReasonTest, OneFailedLookDoesNotHideTheHolderAndIsToldToo) {
   ASSERT_EQ(error.code, LockErrc::held) << error.message;
   EXPECT_EQ(error.holder.value().holder, held.owner());
   EXPECT_EQ(error.store.value().message, silent_.message);
-  EXPECT_NE(error.message.find("; the last look at it failed: no answer"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("; the last read of it failed: no answer"), std::string::npos) << error.message;
 }
 
 TEST_F(LockTokensReasonTest, AStoreThatIsSilentForLongerIsIt) {

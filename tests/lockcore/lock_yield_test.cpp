@@ -86,7 +86,7 @@ class LockYield : public testing::Test {
 };
 
 /// Why these options exist: without them another process gets the lock only by luck.
-TEST_F(LockYield, withoutItAProcessThatComesBackAtOnceKeepsTheLockFromThoseThatPoll) {
+TEST_F(LockYield, withoutItAProcessThatReturnsAtOnceStarvesThoseThatPoll) {
   Worker a{world, world.store, "a", {.poll = 200ms}};
   Worker b{world, elsewhere, "b", {.poll = 200ms}};
   a.come();

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/stored_key.hpp"
 

@@ -384,7 +384,7 @@ TEST_F(ObservationTest, aLostTermThatMayHaveBeenRenewedHasAllOfItsLeaseAhead) {
 }
 
 /// Half a lease without a renewal is no proof: the next one may have come just before the loss.
-TEST_F(ObservationTest, aLostTermThatWasRenewedBeforeHasAllOfItsLeaseAheadHoweverLongItWasSilent) {
+TEST_F(ObservationTest, aRenewedLostTermHasItsWholeLeaseAheadHoweverLongSilent) {
   see(othersRecord("v1", 9, 60s));
   pass(5s);
   see(othersRecord("v2", 9, 60s));
@@ -395,7 +395,7 @@ TEST_F(ObservationTest, aLostTermThatWasRenewedBeforeHasAllOfItsLeaseAheadHoweve
 }
 
 /// Its election may have come late, and the first renewal just before the loss.
-TEST_F(ObservationTest, aLostTermOfWhichNoRenewalWasSeenHasAllOfItsLeaseAheadIfItIsNoPause) {
+TEST_F(ObservationTest, anUnrenewedLostTermHasItsWholeLeaseAheadUnlessItIsAPause) {
   see(othersRecord("v1", 9, 60s));
   pass(55s);
   see(othersRecord("v1", 9, 60s));
@@ -522,7 +522,7 @@ TEST_F(ObservationTest, anOldStateOfATermThatWasSeenToEndOwesNothing) {
 }
 
 /// It was conditioned on a state that a promotion has brought back.
-TEST_F(ObservationTest, anOwnAcquisitionThatArrivesLateDoesNotEndTheWaitForATermThatWasSeenSince) {
+TEST_F(ObservationTest, aLateOwnAcquisitionDoesNotEndTheWaitForALaterTerm) {
   LeaseRecord own = othersRecord("own", std::uint64_t{1} << 40U, 5s);
   LeaseRecord others = othersRecord("v1", 9, 60s);
   own.version = RecordVersion{"own", "4/2"};

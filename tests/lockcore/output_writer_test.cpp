@@ -85,7 +85,7 @@ class Pipe {
 };
 
 std::uint64_t lostIn(const std::string& text) {
-  const std::string words = " lines were lost here: stderr took no more\n";
+  const std::string words = " lines were lost here: stderr was blocked\n";
   std::uint64_t sum = 0;
   for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
     sum += std::stoull(text.substr(text.rfind(' ', at - 1) + 1));
@@ -135,7 +135,7 @@ TEST(OutputWriter, linesThatWaitAreWrittenTogetherAndWhole) {
   EXPECT_EQ(writer.dropped(), 0U);
 }
 
-TEST(OutputWriter, linesThatAFileTookBeforeItWasFullAreNotCountedAndTheOneThatWasCutIsEnded) {
+TEST(OutputWriter, aFullFileCountsNoWrittenLineAndEndsTheOneThatWasCut) {
   const TempDir directory;
   const UniqueFd file{openToWrite(directory.file("log"), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
   Pipe pipe;
@@ -166,7 +166,7 @@ TEST(OutputWriter, linesThatAFileTookBeforeItWasFullAreNotCountedAndTheOneThatWa
   EXPECT_TRUE(all.ends_with("\nagain\n")) << all;
 }
 
-TEST(OutputWriter, aPipeThatNobodyReadsDelaysNobodyAndTheCountOfWhatWasDroppedIsToldWithoutAnotherLine) {
+TEST(OutputWriter, anUnreadPipeDelaysNoCallerAndReportsItsCountByItself) {
   constexpr std::uint64_t lines = 10'000;
   Pipe pipe;
   pipe.fill();

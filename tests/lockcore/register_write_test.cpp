@@ -11,6 +11,7 @@
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/testing/manual_runtime.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stored/register_store.hpp"
 
 namespace tenure::test {
@@ -142,7 +143,7 @@ TEST_F(RegisterWriteTest, whereItIsChangedAllTheTimeItIsCertainlyNotWritten) {
   const WriteOutcome outcome = renew();
   ASSERT_TRUE(std::holds_alternative<Rejected>(outcome));
   EXPECT_EQ(std::get<Rejected>(outcome).error.message,
-            "script: renewing lease lease: others change it all the time; it is tried again");
+            "script: renewing lease lease: others keep changing it; it is tried again");
 }
 
 TEST_F(RegisterWriteTest, aCopyThatMayHaveBeenCarriedOutIsNotCalledRefused) {
@@ -167,7 +168,7 @@ TEST_F(RegisterWriteTest, withoutAnAnswerToTheFirstReadingNothingWasWritten) {
 }
 
 /// Where nothing at all is stored, the counter is made first, under a condition that can hold only once.
-TEST_F(RegisterWriteTest, theCounterIsMadeBeforeTheFirstRecordAndItsLossIsNoDoubtAboutTheRecord) {
+TEST_F(RegisterWriteTest, theCounterComesBeforeTheFirstRecordAndItsLossLeavesNoDoubt) {
   StoredLease nothing;
   nothing.nothing = true;
   const auto absent = std::make_shared<const StoredLease>(nothing);
@@ -263,7 +264,7 @@ TEST(Decisions, aStoreMayHaveAFloorOfItsOwnAndSayWhy) {
   EXPECT_EQ(applied().token, FencingToken{1'001});
   EXPECT_EQ(applied().warning, "");
   seen.warning = "a standby was promoted";
-  EXPECT_EQ(applied().warning, "a standby was promoted, so the tokens go on from 1001");
+  EXPECT_EQ(applied().warning, "a standby was promoted, so the tokens continue from 1001");
 }
 
 TEST(StoredLease, aRecordThatVanishedIsOfTheHistoryInWhichItWasRead) {
@@ -293,8 +294,8 @@ TEST(HeldStates, whatIsKeptForAWhileIsBoundedAndWhatIsHeldStays) {
 }
 
 TEST_F(RegisterWriteTest, aPayloadThatTheRegisterHasNoRoomForIsNamedBeforeAnythingIsSent) {
-  EXPECT_TRUE(store_->faultsOfPayload({"billing"}, "12345", {{"ab", "345"}}).empty());
-  const OptionFaults faults = store_->faultsOfPayload({"billing"}, "123456", {{"ab", "345"}});
+  EXPECT_TRUE(extended(store_)->faultsOfPayload({"billing"}, "12345", {{"ab", "345"}}).empty());
+  const OptionFaults faults = extended(store_)->faultsOfPayload({"billing"}, "123456", {{"ab", "345"}});
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults.front().message, "with the attributes it has 11 bytes, and the store has room for 10");
   EXPECT_EQ(script_->asked, "");

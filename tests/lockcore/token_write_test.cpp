@@ -78,7 +78,7 @@ TEST_F(TokenWriteTest, AnUnansweredRenewalThatLandedIsFoundAndCountsFromItsOwnSe
   EXPECT_EQ(write.landed().sentAt, t0_);
 }
 
-TEST_F(TokenWriteTest, AnUnansweredRenewalThatIsNotThereYetIsWrittenAgainAndMayStillLand) {
+TEST_F(TokenWriteTest, AnUnansweredRenewalIsWrittenAgainAndMayStillLand) {
   TokenWrite write = renewal();
   const WriteRequest first = write.nextWrite(t0_, 0);
   ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);

@@ -16,7 +16,7 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "support/eventually.hpp"
 #include "support/lateness_probe.hpp"
 

@@ -159,8 +159,10 @@ class Record(RowTest):
         proxy = self.enterContext(FaultProxy(the_endpoint()))
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         watcher = Watcher(self, self.group)
-        writes = lambda: [entry["at"] for entry in proxy.log() if entry["operation"] == "UpdateItem"]
-        wait_until(lambda: len(writes()) >= 7, "seven writes")
+        proxy.keep_bodies()
+        # A write that is slow to be answered is sent in a further copy, which is the same write.
+        writes = lambda: list({str(e["body"]): e["at"] for e in reversed(proxy.log()) if e["operation"] == "UpdateItem"}.values())[::-1]
+        wait_until(lambda: len(writes()) >= 11, "eleven writes")
         self.assertEqual(leader.finish(signal.SIGTERM), 0)
         time.sleep(0.2)
         states = watcher.end()
@@ -174,9 +176,8 @@ class Record(RowTest):
         self.assertEqual(["isReleased" in state for state in states], [False] * (len(states) - 1) + [True])
         self.assertEqual(states[-1]["isReleased"], {"S": "1"})
         at = writes()
-        gaps = sorted(b - a for a, b in zip(at, at[1:-1]))
-        self.assertGreater(len(gaps), 4)
-        self.assertAlmostEqual(gaps[len(gaps) // 2], self.heartbeat_ms / 1000, delta=0.1 * self.heartbeat_ms / 1000)
+        # The mean: a busy machine makes one gap longer and the next one shorter. The last write is the release.
+        self.assertAlmostEqual((at[-2] - at[0]) / (len(at) - 2), self.heartbeat_ms / 1000, delta=0.1 * self.heartbeat_ms / 1000)
 
     def test_times_in_the_row_change_nothing(self):
         self.started(self.yaml())

@@ -5,7 +5,7 @@ import fnmatch
 
 import judge
 
-PRODUCT = ("lockcore", "election", "adapters", "config", "cli")
+PRODUCT = ("lockcore", "election", "jobs", "ops", "adapters", "config", "cli")
 SESSIONS = ("lockcore/lock/*.cpp", "lockcore/token/*.cpp")
 DRIVER = tuple(f"lockcore/{floor}/" for floor in ("port", "lease", "runtime", "driver"))
 ORDER = ("protocol", "lock sessions", "driver")

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/driver/lease_account.hpp"
 

@@ -18,7 +18,7 @@
 
 #include "election/ops/src/listen_socket.hpp"
 #include "election/stage.hpp"
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "ops/http_peer.hpp"
 
 namespace tenure::test {

@@ -406,7 +406,7 @@ TEST_F(UnixSocket, NeverReplacesAnythingElse) {
   std::ofstream{path_} << "precious";
   const auto refused = HttpListener::start({.listen = "unix:" + path_});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().front().message.find("is no socket"), std::string::npos);
+  EXPECT_NE(refused.error().front().message.find("is not a socket"), std::string::npos);
   EXPECT_EQ(std::filesystem::file_size(path_), 8U);
   const auto nowhere = HttpListener::start({.listen = "unix:" + folder_ + "/no/s"});
   ASSERT_FALSE(nowhere);
@@ -485,10 +485,10 @@ TEST_F(UnixSocket, IsNoLinkAndNoDirectory) {
     return made ? std::string{} : made.error().front().message;
   };
   std::filesystem::create_directory(path_);
-  EXPECT_NE(refused().find("is no socket"), std::string::npos) << refused();
+  EXPECT_NE(refused().find("is not a socket"), std::string::npos) << refused();
   std::filesystem::remove(path_);
   std::filesystem::create_symlink(folder_ + "/elsewhere", path_);
-  EXPECT_NE(refused().find("is no socket"), std::string::npos) << refused();
+  EXPECT_NE(refused().find("is not a socket"), std::string::npos) << refused();
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/elsewhere"));
   std::filesystem::remove(path_);
   std::ofstream{path_} << "x";

@@ -10,6 +10,7 @@
 #include <tenure/ops/metrics.hpp>
 #include <tenure/testing/manual_runtime.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "support/fault_store.hpp"
 
 namespace tenure::test {
@@ -63,8 +64,8 @@ TEST_F(StoreMeter, CountsByOperationAndOutcome) {
 
 TEST_F(StoreMeter, IsTheStoreBehindItToWhoeverAsks) {
   EXPECT_EQ(metered_.store->describe(), memory_->describe());
-  EXPECT_EQ(metered_.store->keepsGroupsTogether(), memory_->keepsGroupsTogether());
-  EXPECT_EQ(metered_.store->deathNotice(), memory_->deathNotice());
+  EXPECT_EQ(extended(metered_.store)->keepsGroupsTogether(), extended(memory_)->keepsGroupsTogether());
+  EXPECT_EQ(extended(metered_.store)->deathNotice(), extended(memory_)->deathNotice());
 }
 
 }  // namespace

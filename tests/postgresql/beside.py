@@ -6,29 +6,32 @@
 COMMAND finds the URL in TENURE_TEST_POSTGRESQL. It exits with the command's code.
 """
 
+import contextlib
 import os
 import pathlib
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parents[1] / "scripts")]
+import command_beside
 import postgresql_server
 from postgresql_cluster import Cluster
 
 
-def main(arguments):
-    if len(arguments) < 3 or arguments[0] not in ("pooler", "newest") or arguments[1] != "--":
-        sys.exit(__doc__)
-    try:
-        with Cluster(postgresql_server.fetch_newest() if arguments[0] == "newest" else None) as cluster:
-            server = cluster.primary(settings={"max_connections": "100"})
-            port = cluster.pooler(server.port).port if arguments[0] == "pooler" else server.port
-            url = f"postgresql://tenure@127.0.0.1:{port}/postgres?sslmode=disable"
-            return subprocess.run(arguments[2:], env=postgresql_server.environment(url, os.environ), check=False).returncode
-    except postgresql_server.Trouble as trouble:
-        sys.exit(f"beside: {trouble}")
+def declare(parser):
+    parser.add_argument("which", choices=("pooler", "newest"))
+
+
+@contextlib.contextmanager
+def port(options):
+    with Cluster(postgresql_server.fetch_newest() if options.which == "newest" else None) as cluster:
+        server = cluster.primary(settings={"max_connections": "100"})
+        yield cluster.pooler(server.port).port if options.which == "pooler" else server.port
+
+
+def environment(at):
+    return postgresql_server.environment(f"postgresql://tenure@127.0.0.1:{at}/postgres?sslmode=disable", os.environ)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_beside.main(__doc__, port, environment, postgresql_server.Trouble, declare))

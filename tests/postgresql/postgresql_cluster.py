@@ -17,6 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "
 import dynamodb_server
 import postgresql_server
 from postgresql_server import Trouble
+from server_process import ServerProcess
 from waiting import PATIENCE_S, wait_until
 
 # They are killed, but the machine is not: what a server has written is there when it starts again.
@@ -64,18 +65,21 @@ class Directory:
         self._directory.cleanup()
 
 
-class Node:
+class Node(ServerProcess):
     """One server. `data`: its directory, which need not be there yet."""
 
+    Trouble = Trouble
+    READY = "to take connections"
+    END = RESTART = signal.SIGINT  # a fast shutdown; SIGQUIT: as a crash would leave it
+
     def __init__(self, directory, name, data=None, binaries=None, settings=None):
+        super().__init__(directory.path / f"{name}.log")
         self.name = name
         self.port = dynamodb_server.free_port()
         self.data = pathlib.Path(data or directory.path / name)
         self.settings = {**SETTINGS, **(settings or {})}
-        self.process = None
         self._directory = directory
         self._binaries = binaries or postgresql_server.prepare()
-        self._log = directory.path / f"{name}.log"
 
     def __repr__(self):
         return f"{self.name} at port {self.port}"
@@ -103,41 +107,19 @@ class Node:
         (self.data / "standby.signal").touch()
         Directory.give(self.data / "standby.signal")
 
-    def start(self, wait=True):
+    def _launch(self, **how):
         options = {**self.settings, "port": str(self.port), "unix_socket_directories": str(self._directory.path)}
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        with open(self._log, "ab") as log:
-            self.process = subprocess.Popen(
-                [f"{self._binaries}/postgres", "-D", str(self.data), *words], cwd=self._directory.path, stdout=log,
-                stdin=subprocess.DEVNULL, stderr=log, start_new_session=True, preexec_fn=postgresql_server.die_with_parent,
-                env=postgresql_server.environment("", {"PATH": os.defpath}), **self._directory.run_as)
-        if wait:
-            self.wait_until_ready()
-        return self
+        return subprocess.Popen(
+            [f"{self._binaries}/postgres", "-D", str(self.data), *words], cwd=self._directory.path,
+            preexec_fn=postgresql_server.die_with_parent,
+            env=postgresql_server.environment("", {"PATH": os.defpath}), **self._directory.run_as, **how)
 
-    def wait_until_ready(self):
-        def ready():
-            if self.process.poll() is not None:
-                raise Trouble(f"{self} ended:\n{self.log()[-3000:]}")
-            return postgresql_server.is_ready(self.data)
-        wait_until(ready, f"{self} to take connections")
-
-    def stop(self, how=signal.SIGINT):
-        """SIGINT: a fast shutdown. SIGQUIT: as a crash would leave it. Frozen servers are thawed."""
-        if self.runs():
-            self.process.send_signal(how)
-            self.thaw()
-            self.process.wait(PATIENCE_S)
+    def is_ready(self):
+        return postgresql_server.is_ready(self.data)
 
     def crash(self):
         self.stop(signal.SIGQUIT)
-
-    def restart(self, how=signal.SIGINT):
-        self.stop(how)
-        return self.start()
-
-    def runs(self):
-        return self.process is not None and self.process.poll() is None
 
     def processes(self):
         """The postmaster and every process of it."""
@@ -160,9 +142,6 @@ class Node:
     def conninfo(self, user="tenure", **more):
         words = {"host": "127.0.0.1", "port": self.port, "user": user, "dbname": "postgres", "sslmode": "disable", **more}
         return " ".join(f"{name}={value}" for name, value in words.items())
-
-    def log(self):
-        return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
 
     def try_sql(self, text, timeout_s=PATIENCE_S, **conninfo):
         """(exit code of psql, rows or what it complained of)."""

@@ -71,8 +71,8 @@ class Rules(unittest.TestCase):
             self.accepts("config/src/a.cpp", line + "\n")
 
     def test_name_that_std_has_too(self):
-        self.finds("std-name", "adapters/http/src/a.cpp", "std::string quoted(std::string_view text) {\n")
-        self.accepts("adapters/http/src/a.cpp", "std::string quoted(const std::string& lease) {\n")
+        self.finds("std-name", "adapters/gateway/src/a.cpp", "std::string quoted(std::string_view text) {\n")
+        self.accepts("adapters/gateway/src/a.cpp", "std::string quoted(const std::string& lease) {\n")
 
     def test_skipped_test(self):
         self.finds("skipped-test", "tests/a_test.cpp", "GTEST_SKIP();\n")
@@ -103,12 +103,16 @@ class Rules(unittest.TestCase):
         self.finds("floors", "lockcore/lease/a.cpp", '#include "lockcore/runtime/thread.hpp"\n')
         self.finds("floors", "lockcore/lease/a.cpp", "#include <tenure/lockcore/lock_client.hpp>\n")
         self.finds("floors", "lockcore/port/a.cpp", "#include <tenure/lockcore/lock_client.hpp>\n")
-        self.finds("floors", "lockcore/include/tenure/lockcore/lease_key.hpp",
+        self.finds("floors", "lockcore/include/tenure/lockcore/lease_record.hpp",
                    "#pragma once\n#include <tenure/lockcore/lock.hpp>\n", 2)
         self.finds("floors", "lockcore/stores/sqlite/src/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')
-        self.finds("floors", "adapters/http/src/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
-        self.finds("floors", "adapters/s3/src/a.cpp", '#include "lockcore/stores/kubernetes/src/gateway.hpp"\n')
-        self.accepts("adapters/kubernetes/src/a.cpp", '#include "lockcore/stores/kubernetes/src/gateway.hpp"\n')
+        self.finds("floors", "adapters/gateway/src/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
+        self.finds("floors", "adapters/s3/src/a.cpp", '#include "lockcore/kubernetes/gateway.hpp"\n')
+        self.finds("floors", "adapters/pod_label/src/a.cpp", '#include "lockcore/stores/kubernetes/src/state.hpp"\n')
+        self.finds("floors", "lockcore/kubernetes/a.cpp", '#include "lockcore/stores/kubernetes/src/state.hpp"\n')
+        self.finds("floors", "lockcore/stored/a.cpp", '#include "lockcore/kubernetes/gateway.hpp"\n')
+        self.accepts("adapters/pod_label/src/a.cpp", '#include "lockcore/kubernetes/gateway.hpp"\n')
+        self.accepts("lockcore/kubernetes/a.cpp", "#include <tenure/lockcore/stores/kubernetes_store.hpp>\n")
         self.accepts("lockcore/driver/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
         self.accepts("lockcore/lease/a.cpp", "#include <tenure/lockcore/clock.hpp>\n")
         self.accepts("cli/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')
@@ -126,7 +130,7 @@ class Rules(unittest.TestCase):
         header = "lockcore/include/tenure/lockcore/a.hpp"
         self.finds("public-header", header, "#pragma once\n#include <unistd.h>\n", 2)
         self.finds("public-header", header, '#pragma once\n#include "b.hpp"\n', 2)
-        self.finds("public-header", "adapters/http/include/tenure/adapters/a.hpp",
+        self.finds("public-header", "adapters/gateway/include/tenure/adapters/a.hpp",
                    "#pragma once\n#include <tenure/lockcore/asio.hpp>\n", 2)
         self.accepts(header, "#pragma once\n#include <map>\n#include <boost/system/result.hpp>\n"
                              "#include <tenure/lockcore/clock.hpp>\n")
@@ -136,10 +140,14 @@ class Rules(unittest.TestCase):
     def test_export(self):
         header = "lockcore/include/tenure/lockcore/a.hpp"
         start = "#pragma once\nnamespace tenure {\n"
-        for code in ("class A {};", "struct A final : public B<int> {\n  int c() { return 1; }\n};", "int a();", "extern const int a;",
+        for code in ("class A {};", "struct A final : public B<int> {\n  int c();\n};",
+                     "struct A {\n  virtual ~A() = default;\n};", "struct TENURE_API A {\n  int a{b()};\n};", "int a();", "extern const int a;",
                      "[[nodiscard]] std::string a(int b = {},\n    int c);", "[[noreturn]] void a(const B&) noexcept;"):
             self.finds("export", header, f"{start}class B;\n{code}\n}}\n", 4)
         self.accepts(header, start + "class TENURE_API A {\n  struct B {};\n  void b();\n  friend void c(A);\n};\n"
+                                     "struct L {\n  int l() const { return m(); }\n  std::function<void(int)> m{};\n"
+                                     "  friend bool operator==(const L&, const L&) = default;\n};\n"
+                                     "struct TENURE_API N {\n  [[nodiscard]] int n() const noexcept;\n};\n"
                                      "[[nodiscard]] TENURE_API A a(\n    A b = {});\nenum class D { a };\nstruct E;\n"
                                      "inline constexpr A f{A{1} << 3};\ninline int g() { return 1; }\nusing H = A;\n"
                                      "template <class T>\nstruct I {\n  T t;\n};\n// class J {\n#define K int k();\n"
@@ -167,6 +175,10 @@ class Rules(unittest.TestCase):
         self.finds("name", 'P","key"}', "{}\n")
         self.finds("name", "docs/a b.md", "a\n")
         self.accepts("docs/systemd/a-b_1@.service", "a\n")
+
+    def test_name_of_a_test(self):
+        self.finds("test-name", "tests/a_test.cpp", "\nTEST_F(A,\n       " + "b" * (lint.LONGEST_TEST_NAME + 1) + ") {}\n", 2)
+        self.accepts("tests/a_test.cpp", "TEST(A, " + "b" * lint.LONGEST_TEST_NAME + ") {}\n")
 
     def test_scripts(self):
         self.assertIn(("shell", "scripts/a.sh:1"), errors({"scripts/a.sh": "if true; then\n"}))

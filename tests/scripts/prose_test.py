@@ -56,12 +56,12 @@ class Markers(unittest.TestCase):
         source = '#pragma once\n/// Nobody leads.\nint a;  // nobody\nauto b = "nobody leads";\n'
         body = "a body for a process"
         self.assertEqual(found("election/include/tenure/a.hpp", source), [(2, body), (3, body)])
-        self.assertEqual(found("election/src/a.hpp", source), [])
+        self.assertEqual(found("election/src/a.hpp", source), [(4, body)])
 
-    def test_the_sum_is_of_pages_and_help_texts(self):
+    def test_the_sums_that_are_bounded(self):
         tree = {"README.md": "Nobody leads.\nnobody\n", "cli/a_command.cpp": '"nobody leads"', "cli/a.cpp": '"nobody leads"',
                 "election/include/tenure/a.hpp": "// nobody\n"}
-        self.assertEqual(prose.total(tree), 3)
+        self.assertEqual(prose.totals(tree), {"markers": 3, "messages": 1, "headers": 1})
 
     def test_words_are_those_that_a_reader_meets(self):
         page = "# A title\n\n<!-- run: a -->\n```sh\nnot counted\n```\n| a | [link](to/a/page.md) | - |\n|---|---|---|\nTwo words.\n"

@@ -62,7 +62,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "fork",
                                                               "cancelledWait",
                                                               "staleWriters",
-                                                              "streamLies"};
+                                                              "streamLies",
+                                                              "unready"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

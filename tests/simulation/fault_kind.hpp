@@ -78,6 +78,7 @@ enum class FaultKind : unsigned {
   staleWriters,     ///< work of a term that is over writes on, and overlapping transactions hold the term (drawn for a
                     ///< run)
   streamLies,       ///< a stream of changes keeps back, repeats and invents, stands still, and ends
+  unready,          ///< a candidate may not be elected for a while
   count
 };
 

@@ -9,8 +9,10 @@ namespace {
 
 std::string eventText(const LeaseEvent& event) {
   static constexpr const char* names[] = {
-      "Start",          "StepDown", "Stop",      "Release",    "Renew",     "WorkEnded",        "WorkFailed",
-      "WorkProgressed", "Wakeup",   "ReadReply", "WriteReply", "StoreHint", "HolderProvenDead", "TokenSeen"};
+      "Start",     "StepDown",         "SetReady",       "Stop",   "Release",   "Renew",
+      "WorkEnded", "WorkFailed",       "WorkProgressed", "Wakeup", "ReadReply", "WriteReply",
+      "StoreHint", "HolderProvenDead", "TokenSeen"};
+  static_assert(std::size(names) == std::variant_size_v<LeaseEvent>);
   return names[event.index()];
 }
 
@@ -126,6 +128,7 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   SimLife& life = *process.life;
   ++report_.totals.acquisitions;
   checker_.elected(life, elected.token);
+  if (!process.machine->isReady()) checker_.violation(life, "ready", "a candidate that is not ready was elected");
   if (healedAt_ < TrueTime{0} && !faults_) healedAt_ = now_;
   last_ = LastTerm{process.number};
   if (happens(FaultKind::workFails)) {

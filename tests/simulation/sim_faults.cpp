@@ -185,6 +185,12 @@ void SimWorld::tickProcess(Process& process) {
   }
   if (happens(FaultKind::crash)) return kill(process);
   if (happens(FaultKind::stepDown) && !life.lock) tell(process, now_, event::StepDown{"for a test"});
+  if (happens(FaultKind::unready) && !life.lock) {
+    const TrueTime until = now_ + upTo(stream(FaultKind::unready), 2 * lease_);
+    life.troubledUntil(until + longest_);  // a leader that stepped down leaves the lease to others for as long
+    tell(process, now_, event::SetReady{false, stream(FaultKind::unready).chance(0.5), "for a test"});
+    tell(process, until, event::SetReady{true});
+  }
   if (happens(FaultKind::changedLease)) {
     tellTask(process, &life, now_,
              [this, &process, timing = plan_.changedTiming(stream(FaultKind::changedLease), !life.lock)] {

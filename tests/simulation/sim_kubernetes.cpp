@@ -14,7 +14,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "lockcore/stores/kubernetes/src/lease_object.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
 #include "lockcore/stores/kubernetes/src/micro_time.hpp"
 #include "lockcore/stores/kubernetes/src/record_codec.hpp"
 #include "lockcore/stores/kubernetes/src/store.hpp"

@@ -9,6 +9,7 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "simulation/sim_endpoint.hpp"
 
 namespace tenure::test {
@@ -64,7 +65,7 @@ class StoreEndpoint final : public SimEndpoint {
   }
   void watch(std::function<void(bool isLoss)> hint) override {
     watches_[0] = store_->watch(key_, [hint] { hint(false); });
-    watches_[1] = store_->watchLoss([hint] { hint(true); });
+    watches_[1] = extended(store_)->watchLoss([hint] { hint(true); });
   }
 
  private:

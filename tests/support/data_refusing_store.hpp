@@ -1,14 +1,15 @@
-// A store that refuses data for good: an item that is full, or permissions that leave an attribute out.
+// Stores that refuse data for good: an item that is full, permissions that leave an attribute out, a limit.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 
 #include <tenure/lockcore/runtime.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 
@@ -29,6 +30,18 @@ class DataRefusingStore final : public ForwardingStore {
  private:
   const std::shared_ptr<Scheduler> scheduler_;
   const std::size_t room_;
+};
+
+/// A limit that it states, so that nothing longer is ever sent.
+class NarrowStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& /*key*/, const std::string& data,
+                                             const std::map<std::string, std::string>& /*attributes*/) const override {
+    if (data.size() <= most) return {};
+    return {{"data", "is too long"}};
+  }
+  std::atomic<std::size_t> most{8};
 };
 
 }  // namespace tenure::test

@@ -14,7 +14,7 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 

@@ -9,7 +9,7 @@
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 #include <tenure/testing/simulation.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::test {
@@ -238,12 +238,12 @@ TEST(SimulationTest, BrokenStoresAreFound) {
   EXPECT_NE(violationOf<AnswersTwice>().find("the store answered a call twice"), std::string::npos);
   EXPECT_NE(violationOf<AnswersInside>().find("the store answered inside the call"), std::string::npos);
   EXPECT_NE(violationOf<Throws>().find("the store threw an exception: no such host"), std::string::npos);
-  EXPECT_NE(violationOf<ThrowsAnything>().find("the store threw something that is no std::exception"),
+  EXPECT_NE(violationOf<ThrowsAnything>().find("the store threw something that is not a std::exception"),
             std::string::npos);
   EXPECT_NE(violationOf<ThrowsAtTheStart>().find("the store threw an exception: no such table"), std::string::npos);
   EXPECT_NE(violationOf<Blocks>(milliseconds{200}).find("the store gave no answer in 200 ms"), std::string::npos);
   EXPECT_NE(violationOf<NoVersion>().find("a record without a version"), std::string::npos) << violationOf<NoVersion>();
-  EXPECT_NE(violationOf<AlwaysBusy>().find("nobody leads 8 leases after the last fault"), std::string::npos);
+  EXPECT_NE(violationOf<AlwaysBusy>().find("there is no leader 8 leases after the last fault"), std::string::npos);
 }
 
 TEST(SimulationTest, OptionsOutOfRangeAreRefused) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <tenure/adapters/fenced_writer.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
@@ -20,8 +20,8 @@ std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept {
 FenceError damagedFence(const std::string& where, const std::string& lease, std::string_view stored) {
   return fenceTrouble({ErrorClass::corrupt,
                        where + ": the fence of lease \"" + toString(LeaseKey{lease}) + "\" remembers " +
-                           inQuotes(stored) + ", which is no fencing token (1 to " + toString(maxFencingToken) +
-                           "); nothing was written. Find out who wrote that, then set it right: tenure fence recover"});
+                           inQuotes(stored) + ", which is not a fencing token (1 to " + toString(maxFencingToken) +
+                           "); nothing was written. Find out who wrote that, then correct it: tenure fence recover"});
 }
 
 std::optional<FenceError> FencedTerm::refusal() const {

@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/postgresql/sql_template.hpp"
 #include "postgresql_guard.hpp"
@@ -61,9 +61,9 @@ BEGIN
      WHERE g.lease OPERATOR(pg_catalog.=) fenced_by;
   END IF;
   IF seen.token OPERATOR(pg_catalog.>) greatest_token THEN
-    RAISE EXCEPTION 'tenure: table %.%: the fence of lease "%" remembers "%", which is no fencing token',
+    RAISE EXCEPTION 'tenure: table %.%: the fence of lease "%" remembers "%", which is not a fencing token',
       TG_TABLE_SCHEMA, TG_TABLE_NAME, fenced_by, seen.token USING ERRCODE = 'TF004',
-      HINT = 'Find out who wrote that, then set it right: tenure fence recover.';
+      HINT = 'Find out who wrote that, then correct it: tenure fence recover.';
   END IF;
   IF my_token OPERATOR(pg_catalog.<) seen.token THEN
     RAISE EXCEPTION 'tenure: stale fencing token %: lease "%" has written with token % of %', my_token, fenced_by,

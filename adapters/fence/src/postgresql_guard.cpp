@@ -57,7 +57,7 @@ constexpr std::string_view ownersCheck = R"sql(  FOR thing IN
 constexpr std::string_view guardTable = R"sql(CREATE TABLE IF NOT EXISTS {schema}.tenure_fence_guard(
   lease  text COLLATE "C" PRIMARY KEY,
   token  bigint NOT NULL CHECK (token BETWEEN 0 AND 9007199254740991),  -- the highest seen; lower ones are refused
-  holder text COLLATE "C" NOT NULL DEFAULT '',           -- whose term it is; empty if no writer has told
+  holder text COLLATE "C" NOT NULL DEFAULT '',           -- whose term it is; empty if no writer gave it
   since  timestamptz NOT NULL DEFAULT clock_timestamp()  -- when the token was first seen; for people
 );
 CREATE OR REPLACE FUNCTION {schema}.tenure_fence_rises() RETURNS trigger LANGUAGE plpgsql
@@ -116,7 +116,7 @@ constexpr std::string_view riseTrigger =
 // an older release's table.
 constexpr std::string_view guardFault = R"sql(SELECT CASE
     WHEN c.relkind <> 'r' OR c.relpersistence <> 'p' OR c.reloftype <> 0
-      THEN 'is no ordinary permanent table: rename or drop it'
+      THEN 'is not an ordinary permanent table: rename or drop it'
     WHEN NOT {ownerIsTrusted} THEN format('belongs to role %s, which could use the rights of role %s by it: find out '
       'who made it, then give it to a role that you trust (ALTER TABLE ... OWNER TO), or connect as the owner, or '
       'as a role that the owner may act as (GRANT)', pg_get_userbyid(c.relowner), current_user)
@@ -128,7 +128,7 @@ constexpr std::string_view guardFault = R"sql(SELECT CASE
     WHEN p.triggers IS NOT NULL THEN format('has triggers that are not the fence''s own: drop %s', p.triggers)
     WHEN p.constraints IS NOT NULL OR NOT p.is_keyed
       THEN format('has other constraints than a fence''s: drop %s', coalesce(p.constraints, 'it, as it lacks its key'))
-    WHEN p.indexes IS NOT NULL THEN format('has indexes besides its key: drop %s', p.indexes)
+    WHEN p.indexes IS NOT NULL THEN format('has indexes other than its key: drop %s', p.indexes)
     WHEN p.relatives IS NOT NULL THEN format('inherits from or to other tables: take it out (NO INHERIT) of %s',
       p.relatives)
     WHEN p.makers IS NOT NULL THEN format('lets other roles put triggers on it: REVOKE TRIGGER ON it FROM %s',
@@ -164,7 +164,7 @@ constexpr std::string_view guardFault = R"sql(SELECT CASE
   WHERE n.nspname = {schemaText} AND c.relname = 'tenure_fence_guard')sql";
 
 constexpr std::string_view leaseTableFault = R"sql(SELECT CASE
-    WHEN c.relkind <> 'r' THEN 'is no ordinary table'
+    WHEN c.relkind <> 'r' THEN 'is not an ordinary table'
     WHEN NOT {ownerIsTrusted} THEN format('belongs to role %s, which is neither trusted by role %s nor the owner of '
       'the schema', pg_get_userbyid(c.relowner), current_user)
     WHEN c.relrowsecurity THEN 'has row-level security: switch it off'

@@ -42,13 +42,13 @@ std::string causeOf(int code) {
       return "it has other names (hard links): an append would change them too, and a replacement would not reach "
              "them; remove the other names";
     case mountedAlone:
-      return "it is a mount of its own (a bind mount of a single file): a container that mounts it has another "
-             "directory beside it, with another fence; mount the whole directory instead";
+      return "it is a separate mount (a bind mount of a single file): a container that mounts it has another "
+             "directory around it, with another fence; mount the whole directory instead";
     case behindLink:
       return "a component of its path is a symbolic link, which could be switched to another directory; give the path "
              "without links";
     case ELOOP:
-      return errnoText(code) + "; it is a symbolic link: give the path of the file itself, and remove links beside it";
+      return errnoText(code) + "; it is a symbolic link: give the path of the file itself, and remove links next to it";
     default:
       return errnoText(code);
   }

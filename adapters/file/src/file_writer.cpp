@@ -115,7 +115,7 @@ FileWriter::Fault FileWriter::recover(const Held& held, const FenceState& state)
   if (file.get() == -ENOENT && state.length == 0) return std::nullopt;
   if (file.get() < 0) return names_.trouble("opening it", -file.get());
   const std::int64_t size = files_.size(file.get());
-  if (size < 0) return names_.trouble("looking at it", static_cast<int>(-size));
+  if (size < 0) return names_.trouble("examining it", static_cast<int>(-size));
   if (static_cast<std::uint64_t>(size) < state.length) {
     return names_.corrupt("it has " + std::to_string(size) + " bytes, but " + std::to_string(state.length) +
                           " were accepted: another program cut or replaced it; restore it together with " +
@@ -224,7 +224,7 @@ FileWriter::Fault FileWriter::makeState(const Held& held) {
   if (file.get() < 0 && file.get() != -ENOENT) return names_.trouble("opening it", -file.get());
   if (file.get() >= 0) {
     const std::int64_t size = files_.size(file.get());
-    if (size < 0) return names_.trouble("looking at it", static_cast<int>(-size));
+    if (size < 0) return names_.trouble("examining it", static_cast<int>(-size));
     state.length = static_cast<std::uint64_t>(size);
   }
   return commit(held, state);

@@ -49,7 +49,7 @@ WriterLock::Fault WriterLock::lockFirst(int directory, const std::function<Fault
     files_.unqueue(lock.get());
     // Removed while this writer waited for it: others may have the one that has the name now.
     const int named = files_.isNamed(directory, names_.lock, lock.get());
-    if (named < 0) return names_.trouble("looking at " + names_.whole(names_.lock), -named);
+    if (named < 0) return names_.trouble("examining " + names_.whole(names_.lock), -named);
     if (named != 0) return then(lock.get());
   }
 }
@@ -62,7 +62,7 @@ WriterLock::Fault WriterLock::lockFence(Held held, const std::function<Fault(con
     if (auto late = waitFor(names_.fence, [&] { return files_.lock(fence.get()); })) return late;
     // Replaced by the writer whose lock this one has waited for.
     const int named = files_.isNamed(held.directory, names_.fence, fence.get());
-    if (named < 0) return names_.trouble("looking at the fence " + names_.whole(names_.fence), -named);
+    if (named < 0) return names_.trouble("examining the fence " + names_.whole(names_.fence), -named);
     if (named == 0) continue;
     held.fence = fence.get();
     return step(held);
@@ -73,7 +73,7 @@ WriterLock::Fault WriterLock::lost(const Held& held) {
   const auto gone = [&](const std::string& what) {
     return fenceTrouble({ErrorClass::transient, "file " + names_.path + ": " + what +
                                                     " was removed or replaced during the write, which was given up; "
-                                                    "leave the files beside it alone while there are writers"});
+                                                    "leave the files next to it alone while there are writers"});
   };
   const auto isGone = [&](const std::string& name, int fd) {
     return fd >= 0 && files_.isNamed(held.directory, name, fd) != 1;

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
 #include "lockcore/port/ascii_text.hpp"
@@ -49,7 +49,7 @@ FenceError LeaseRowCheck::refusal(const PGresult* answer) const {
   if (shown && stamp_.token < *shown) return stale(*shown);
   if (!shown || *shown < stamp_.token) {
     return over(
-        "the row has only got to token " + stored +
+        "the row has only reached token " + stored +
         ": this database has lost the term (a failover, a copy that was put back), or it is not the one in which "
         "the term was won");
   }
@@ -71,15 +71,16 @@ FenceError LeaseRowCheck::ended(const PGresult* row) const {
                   ")");
     }
     return over("its token is below the counter " + stored +
-                ": somebody changed one of them by hand, or put an older copy back. The next term puts it right");
+                ": one of them was changed by hand, or an older copy was put back. The next term corrects it");
   }
   return fenceTrouble({ErrorClass::transient, refused() + ", because the lease's row in " + table_ +
                                                   " was being changed; make the write again"});
 }
 
 FenceError LeaseRowCheck::stale(FencingToken later) const {
-  return {StaleToken{stamp_.token, later}, refused() + ", because the lease's row in " + table_ + " has got to token " +
-                                               toString(later) + "; the writer's term is over and its work must stop"};
+  return {StaleToken{stamp_.token, later}, refused() + ", because the lease's row in " + table_ +
+                                               " has reached token " + toString(later) +
+                                               "; the writer's term is over and its work must stop"};
 }
 
 FenceError LeaseRowCheck::over(const std::string& why) const {

@@ -61,7 +61,7 @@ std::optional<FenceError> PostgresqlFence::Impl::check(const std::string& sql, c
   const PGresult* last = answers.back().get();
   const PGresult* row = answers.size() < 2 ? nullptr : answers.end()[-2].get();
   if (!isDone(last) || PQresultStatus(row) != PGRES_TUPLES_OK || PQnfields(row) != 1) {
-    FenceError error = connection_.trouble("looking at " + table, last);
+    FenceError error = connection_.trouble("examining " + table, last);
     if (connection_.state() != PQTRANS_IDLE) (void)connection_.exec("ROLLBACK");
     return error;
   }
@@ -179,7 +179,7 @@ std::optional<FenceError> PostgresqlFence::Impl::faultOfWork(const Judged& judge
   if (connection_.state() == PQTRANS_INERROR) {
     return connection_.misuse(
         "a statement of the work of a fenced write has failed; let the work return its PostgresqlResult, so that this "
-        "error tells the cause");
+        "error gives the cause");
   }
   if (connection_.state() == PQTRANS_ACTIVE) {
     return connection_.misuse("the work of a fenced write has left a statement or COPY unfinished");

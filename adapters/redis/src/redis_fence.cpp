@@ -2,7 +2,7 @@
 #include <utility>
 
 #include <tenure/adapters/redis_fence.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "answers.hpp"

@@ -61,8 +61,7 @@ std::string ObjectStore::where(const std::string& key) const {
 ObjectAnswer ObjectStore::ask(aws::ObjectRequest request, const CallTime& time) {
   const std::string place = where(request.key);
   const nanoseconds left = std::min<nanoseconds>(time.left(), options_.requestTimeout);
-  if (left <= 0ns)
-    return {Kind::failed, 0, {}, {ErrorClass::transient, place + ": the time of the call is over"}, false};
+  if (left <= 0ns) return {Kind::failed, 0, {}, {ErrorClass::transient, place + ": the call timed out"}, false};
   std::promise<aws::ObjectOutcome> answer;
   client_->call(std::move(request), left,
                 [&answer](aws::ObjectOutcome outcome) { answer.set_value(std::move(outcome)); });

@@ -1,27 +1,12 @@
 #include "connection.hpp"
 
-#include <algorithm>
-#include <ctime>
+#include <chrono>
 
-#include <tenure/lockcore/runtime.hpp>
-
-#include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "lockcore/sqlite/busy_pause.hpp"
 
 namespace tenure::sqlite_fence {
 namespace {
-
-using std::chrono::nanoseconds;
-
-/// A fenced write holds the lock for about 0.1 ms or more, so the first steps are about as long.
-constexpr nanoseconds firstStep = std::chrono::microseconds{100};
-constexpr nanoseconds lastStep = std::chrono::milliseconds{3};
-
-void pauseFor(nanoseconds duration) {
-  timespec wanted{};
-  wanted.tv_nsec = static_cast<long>(duration.count());  // less than a second, because lastStep bounds it
-  nanosleep(&wanted, nullptr);                           // lint-allow(sleep): SQLite offers nothing to wait on
-}
 
 ErrorClass classOf(int code) {
   switch (code & 0xFF) {
@@ -53,16 +38,14 @@ int Connection::prepare(std::string_view sql, Statement& out) {
 
 int Connection::patiently(const Instant& start, const std::function<int()>& step) {
   SystemRandom random;
-  nanoseconds longest = firstStep;
-  for (;;) {
+  for (int round = 0;; ++round) {
     const int code = step();
     // A snapshot after which others have written never becomes writable again, so waiting is useless.
     const bool worthWaiting =
         (code & 0xFF) == SQLITE_BUSY && sqlite3_extended_errcode(database_) != SQLITE_BUSY_SNAPSHOT;
-    const nanoseconds left = busyTimeout_ - elapsedForHolder(start, readClock());
-    if (!worthWaiting || left <= nanoseconds{0}) return code;
-    pauseFor(std::min(left, jittered(random, longest)));
-    longest = std::min(longest * 2, lastStep);
+    const std::chrono::nanoseconds left = busyTimeout_ - elapsedForHolder(start, readClock());
+    if (!worthWaiting || left.count() <= 0) return code;
+    sqlite::pauseForLock(random, round, left);
   }
 }
 
@@ -72,7 +55,7 @@ FenceError Connection::trouble(const std::string& what, int code, bool mayBeWrit
   if ((sqlite3_errcode(database_) & 0xFF) != (code & 0xFF)) text = what + " failed: " + sqlite3_errstr(code);
   if ((code & 0xFF) == SQLITE_BUSY) {
     text += sqlite3_extended_errcode(database_) == SQLITE_BUSY_SNAPSHOT
-                ? "; others have written since the transaction began to read, so roll it back and begin again"
+                ? "; others have written since the transaction began to read, so roll it back and start again"
                 : "; another connection held the lock for the whole busyTimeout of " +
                       std::to_string(busyTimeout_.count()) + " ms";
   }

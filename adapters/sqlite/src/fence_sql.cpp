@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <tenure/adapters/sqlite_fence.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 namespace sqlite_fence {
@@ -70,9 +70,9 @@ class Template {
                        '\'');
     }
     if (name == "damaged") {
-      return sqlQuoted(
-          "tenure: the fence of lease " + fenced_.lease + " remembers what is no fencing token: tenure fence recover",
-          '\'');
+      return sqlQuoted("tenure: the fence of lease " + fenced_.lease +
+                           " remembers what is not a fencing token: tenure fence recover",
+                       '\'');
     }
     if (name == "stale") {
       return sqlQuoted("tenure: stale fencing token: a later leader of lease " + fenced_.lease + " has written", '\'');

@@ -68,12 +68,12 @@ void resolveFiles(EtcdStoreOptions& options, const std::filesystem::path& direct
 
 constexpr const char* etcdStarter =
     R"(# Where the lease is kept: an etcd cluster (3.4 or later), for any number of processes on any number of machines.
-# tenure check --connect tells whether the cluster answers, lets the user in and has room.
+# tenure check --connect says whether the cluster answers, lets the user in and has room.
 store:
   type: etcd
   endpoints: ["https://etcd1:2379", "https://etcd2:2379", "https://etcd3:2379"]
   # prefix: /tenure               # the same for all candidates that compete
-  # ca_file: ./etcd-ca.pem        # if an authority of your own has signed; a relative path starts at this file
+  # ca_file: ./etcd-ca.pem        # if your own authority has signed; a relative path starts at this file
   # user: scheduler               # docs/etcd.md: the rights that it needs
   # password_file: ./etcd-password
   # certificate: ./client.crt     # without a common name if there are users; and key: ./client.key

@@ -5,10 +5,10 @@
 
 #include "config/src/sections.hpp"
 #include "config/src/store_section.hpp"
+#include "lockcore/kubernetes/bearer_token.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
-#include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
-#include "lockcore/stores/kubernetes/src/link/pod.hpp"
 
 namespace tenure {
 
@@ -54,7 +54,7 @@ Codec<Labels> labelsCodec() {
     Labels labels;
     for (const std::string& item : *read) {
       const auto sign = item.find('=');
-      if (sign == std::string::npos) return ValueFault{inQuotes(item) + " is no label; write NAME=VALUE"};
+      if (sign == std::string::npos) return ValueFault{inQuotes(item) + " is not a label; write NAME=VALUE"};
       if (!labels.emplace(item.substr(0, sign), item.substr(sign + 1)).second)
         return ValueFault{"has the label " + inQuotes(item.substr(0, sign)) + " twice"};
     }
@@ -166,8 +166,8 @@ StoreStatus readToken(const KubernetesConfig& config) {
 
 constexpr const char* kubernetesStarter =
     R"(# Where the lease is kept: a Lease object of Kubernetes (1.14 or later), in the namespace of the pods that compete.
-# In a pod nothing more is needed than the rights on leases: config/kubernetes/role.yaml grants them.
-# tenure check --connect tells whether the server answers and grants the rights to read and write.
+# In a pod only permissions on leases are needed: config/kubernetes/role.yaml grants them.
+# tenure check --connect says whether the server answers and grants permission to read and write.
 store:
   type: kubernetes
   # namespace: billing            # that of the pod, if left out

@@ -59,7 +59,7 @@ void addServerKeys(PostgresqlSection& section) {
       {.path = "store.service",
        .fallback = "PGSERVICE or none",
        .example = "jobs-primary",
-       .about = "A section of the service file (PGSERVICEFILE, ~/.pg_service.conf), which may say all of the above."},
+       .about = "A section of the service file (PGSERVICEFILE, ~/.pg_service.conf), which may set all of the above."},
       "the name of a section", &PostgresqlStoreOptions::service, "as libpq finds it", "NAME");
 }
 
@@ -124,7 +124,7 @@ void addLeaseTableKeys(PostgresqlSection& section) {
       "1 to 63 bytes", &PostgresqlStoreOptions::table, {}, "NAME");
   section.key(
       {.path = "store.synchronous_commit",
-       .about = "What a commit waits for: on: the disks of the primary and of its synchronous standbys; "
+       .about = "The event that a commit waits for: on: the disks of the primary and of its synchronous standbys; "
                 "remote_apply: that these standbys show it too; remote_write: that they have received it; local: the "
                 "disk of the primary alone.",
        .field = "store.commit"},
@@ -146,7 +146,7 @@ void addNoticeKeys(PostgresqlSection& section) {
            .example = "/run/tenure",
            .about =
                "A directory on a local disk that all candidates of this machine use. With it another candidate of this "
-               "machine takes over at once after a crash. It is created if it is missing, its parent is not."},
+               "machine takes over at once after a crash. It is created if it is missing; its parent is not."},
           "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none")
       .field = "store.livenessDirectory";
 }
@@ -166,16 +166,16 @@ void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& di
 constexpr const char* starter =
     R"(# Where the lease is kept: a table in PostgreSQL, for any number of processes on any number of machines.
 # The connection string is libpq's. It has no password: that is in a file, a passfile (~/.pgpass), a service file or PGPASSWORD.
-# tenure check --connect creates the table, or prints the SQL for somebody who may.
+# tenure check --connect creates the table, or prints the SQL for a DBA.
 store:
   type: postgresql
   connection: postgresql://scheduler@db1.example.org/jobs
   # password_file: ./db-password  # a relative path starts at the directory of this file
-  # sslrootcert: ./db-ca.pem      # if the server's certificate is signed by an authority of your own
+  # sslrootcert: ./db-ca.pem      # if the server's certificate is signed by your own authority
   # table: tenure_lease           # and schema: public
-  # synchronous_commit: on        # what is awaited of standbys: docs/postgresql/replication.md
+  # synchronous_commit: on        # what a commit waits for: docs/postgresql/replication.md
   # listen: host=db1 port=5432    # past a pooler in transaction mode, for notifications
-  # liveness_dir: /run/tenure     # a crash on one machine is noticed at once by another candidate of it
+  # liveness_dir: /run/tenure     # another candidate on this machine notices a crash at once
 )";
 
 }  // namespace

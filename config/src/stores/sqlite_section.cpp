@@ -10,7 +10,6 @@ StoreType storeType<SqliteStoreOptions>() {
   StoreSection<SqliteStoreOptions> section{
       "sqlite", "an SQLite file on a local disk, for any number of processes on one machine; nothing to install."};
   section.hasSample(R"(# Where the lease is kept: an SQLite file, for any number of processes on one machine.
-#
 store:
   type: sqlite
   path: ./tenure.db
@@ -18,7 +17,7 @@ store:
   KeySpec& file = section.requiredKey(
       {.path = "store.path",
        .example = "./tenure.db",
-       .about = "The database file, on a local file system. It is created if it is missing, its directory is not."},
+       .about = "The database file, on a local file system. It is created if it is missing; its directory is not."},
       textCodec("the path of a file"), [](auto& options) -> auto& { return options.path; });
   file.word = "FILE";
   section.key(

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 #include "jobs_document.hpp"
 

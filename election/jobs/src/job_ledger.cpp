@@ -2,7 +2,7 @@
 #include <stop_token>
 #include <utility>
 
-#include <tenure/election/jobs/job_ledger.hpp>
+#include <tenure/jobs/job_ledger.hpp>
 
 #include "election/src/term_handle.hpp"
 #include "job_faults.hpp"

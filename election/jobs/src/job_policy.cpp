@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 #include "job_ranges.hpp"
 

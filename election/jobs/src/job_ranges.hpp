@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 #include "lockcore/port/option_ranges.hpp"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <variant>
 
-#include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/job_ledger.hpp>
+#include <tenure/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 

@@ -14,8 +14,8 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/jobs/job_ledger.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
@@ -203,7 +203,7 @@ std::string written(const JobsDocument& document) {
 /// Empty if all is well.
 std::string readJobs(const value& json, JobsDocument& out) {
   const object* jobs = json.if_object();
-  if (jobs == nullptr) return "\"jobs\" is no object";
+  if (jobs == nullptr) return "\"jobs\" is not an object";
   for (const auto& [key, ledger] : *jobs) {
     const std::string name{key.data(), key.size()};
     if (auto fault = faultOfJobName(name)) return "it has a job with a bad name; " + *fault;
@@ -220,7 +220,7 @@ std::string readDocument(std::string_view text, JobsDocument& out) {
   boost::system::error_code unreadable;
   const value json = boost::json::parse(boost::json::string_view{text.data(), text.size()}, unreadable);
   const object* fields = unreadable ? nullptr : json.if_object();
-  if (fields == nullptr) return "it is no JSON object";
+  if (fields == nullptr) return "it is not a JSON object";
   const value* version = fields->if_contains("v");
   const std::int64_t* number = version == nullptr ? nullptr : version->if_int64();
   if (number == nullptr) return "it has no version \"v\"";
@@ -229,7 +229,7 @@ std::string readDocument(std::string_view text, JobsDocument& out) {
            std::to_string(ownVersion) + " only; upgrade this copy";
   if (*number != ownVersion) return "it has version " + std::to_string(*number) + ", which never was";
   const value* jobs = fields->if_contains("jobs");
-  if (jobs == nullptr || fields->size() != 2) return "it must have \"v\" and \"jobs\" and nothing else";
+  if (jobs == nullptr || fields->size() != 2) return "it must have exactly \"v\" and \"jobs\"";
   return readJobs(*jobs, out);
 }
 
@@ -240,7 +240,7 @@ std::optional<std::string> faultOfJobName(std::string_view name) {
   if (!name.empty() && name.size() <= mostNameBytes && isUtf8(name) &&
       std::none_of(name.begin(), name.end(), forbidden))
     return std::nullopt;
-  return inQuotes(name) + " is no name of a job; it must be 1 to " + std::to_string(mostNameBytes) +
+  return inQuotes(name) + " is not a job name; it must be 1 to " + std::to_string(mostNameBytes) +
          " bytes of UTF-8 text without control characters";
 }
 

@@ -19,8 +19,7 @@ constexpr const char* historiesName = "job_histories";
 StoreError notOurs(const std::string& document) {
   return {ErrorClass::corrupt, "the lease's record has data that are not this release's: " + inQuotes(document) +
                                    ". They are left as they are, and no job is run, because a run could be repeated. "
-                                   "Upgrade this copy if a later release wrote them; else give the group a name of its "
-                                   "own"};
+                                   "Upgrade this copy if a later release wrote them; otherwise rename the group"};
 }
 
 bool readHistories(const boost::json::value& json, std::map<std::string, std::string, std::less<>>& out) {

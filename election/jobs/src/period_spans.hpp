@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include <tenure/election/jobs/job_ledger.hpp>
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/job_ledger.hpp>
+#include <tenure/jobs/schedule.hpp>
 
 namespace tenure {
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include <tenure/election/jobs/singleton_scheduler.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 
 #include "election/src/elector_impl.hpp"
 #include "job_faults.hpp"

@@ -119,7 +119,7 @@ nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, const Instant& now, 
   if (current <= run->periodOfClock || job.ledger->contains(current)) return context_->lookEvery;
   if (job.what.policy.missed == Missed::skip && wall - current > job.what.policy.lateBy) return context_->lookEvery;
   tasks.emplace_back([this, &job, run] {
-    log(LogLevel::info, job, nameOf(run->given) + " is told to stop, because the next one is due");
+    log(LogLevel::info, job, nameOf(run->given) + " is asked to stop, because the next one is due");
     context_->stopTokens->post([stop = run->stop]() mutable { stop.request_stop(); });
   });
   return context_->lookEvery;

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <tenure/election/jobs/singleton_scheduler.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 
 #include "election/src/scheduler_link.hpp"
 #include "lockcore/runtime/patience.hpp"

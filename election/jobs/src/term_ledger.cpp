@@ -34,7 +34,7 @@ JobRuns ledgerOf(const JobsDocument& document, const std::string& job) {
 std::optional<std::string> faultOfAnother(const JobsDocument& document) {
   if (document.jobs.size() < mostJobs) return std::nullopt;
   return "the lease's record has the ledgers of " + std::to_string(document.jobs.size()) +
-         " jobs already, and more would slow the lease down; give this job a group of its own, or make room with "
+         " jobs already, and more would slow the lease down; give this job a separate group, or make room with "
          "tenure jobs forget all --job NAME";
 }
 
@@ -69,10 +69,11 @@ void TermLedger::doubt(sys_seconds wall, const JobsDocument& document) {
   if (lost) doubtedAt_ = RunStart{term_.fencingToken(), std::string{nobodyKnows}, wall};
   if (const auto known = jobsIn(origin_.known); known && (lost || erased)) known_ = ledgerOf(*known, job_.name);
   if (!restore(runs_)) return;
-  leftOut_ = "the period of " + textOf(job_.schedule.latestAt(wall)) +
-             " is left out (at_most_once), because nobody knows whether it was begun: the store may have lost the last "
-             "writes of an earlier term, since its history changed or an older copy was put back. If the job has not "
-             "run, use tenure jobs forget";
+  leftOut_ =
+      "the period of " + textOf(job_.schedule.latestAt(wall)) +
+      " is left out (at_most_once), because it is not known whether it was started: the store may have lost the last "
+      "writes of an earlier term, since its history changed or an older copy was put back. If the job has not "
+      "run, use tenure jobs forget";
 }
 
 /// Says whether the present period is left out. The same again changes nothing.
@@ -117,7 +118,7 @@ void TermLedger::end(RunOutcome outcome, std::optional<int> exitCode, const Inst
   write(
       [end](JobRuns& runs) -> std::optional<std::string> {
         if (runs.end(end)) return std::nullopt;
-        return "the ledger in the lease's record has no run of this term that goes on";
+        return "the ledger in the lease's record has no unfinished run of this term";
       },
       [this, now] { pauseFrom_ = now; }, std::move(done));
 }

@@ -41,7 +41,7 @@ class TENURE_API TermLedger : public std::enable_shared_from_this<TermLedger> {
   /// What open() has found out goes into the record, for the terms after this one. `done` as of begin(). False: there
   /// is nothing to write, and `done` is not called. If the record does not get it, it counts in this term all the same.
   bool settle(DocumentWrites::Done done);
-  /// The period that is left out because nobody knows whether it was begun, for a log line; empty: none is.
+  /// The period that is left out because it is not known whether it was started, for a log line; empty: none is.
   [[nodiscard]] const std::string& leftOut() const noexcept { return leftOut_; }
 
   /// `wall`: by the wall clock, which names periods. `now`: by the library's clock, which counts pauses.

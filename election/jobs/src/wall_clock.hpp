@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include <tenure/election/jobs/job_ledger.hpp>
+#include <tenure/jobs/job_ledger.hpp>
 #include <tenure/lockcore/clock.hpp>
 
 namespace tenure {

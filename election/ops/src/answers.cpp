@@ -156,7 +156,7 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   if (path == "/leader") {
     out = leaderAnswer(query, electors);
   } else if (path == "/livez") {
-    out = yesOrNo(!electors.stalled(), "ok", "the renewal thread stands still");
+    out = yesOrNo(!electors.stalled(), "ok", "the renewal thread is stuck");
   } else if (path == "/readyz") {
     out = yesOrNo(isReady(electors), "ok", "does not compete, or its store has not answered yet");
   } else if (path == "/status") {

@@ -64,7 +64,7 @@ boost::system::result<std::string, AskFault> bodyOf(const std::string& answer, c
   const std::string where = toString(address);
   const std::size_t end = answer.find("\r\n\r\n");
   if (!answer.starts_with("HTTP/1.") || end == std::string::npos) {
-    return AskFault{"what listens on " + where + " is no listener of tenure: its answer is not HTTP"};
+    return AskFault{"what listens on " + where + " is not tenure's listener: its answer is not HTTP"};
   }
   if (answer.substr(8, 5) != " 200 ") {
     const std::string_view line = std::string_view{answer}.substr(0, answer.find("\r\n"));

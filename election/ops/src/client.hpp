@@ -15,7 +15,7 @@
 namespace tenure::ops {
 
 /// Why there is no answer, for people: what was wrong, where, and what to do.
-struct TENURE_API AskFault {
+struct AskFault {
   std::string message;
 };
 /// Makes `result<T, AskFault>::value()` throw std::runtime_error with the message.
@@ -28,7 +28,7 @@ struct TENURE_API AskFault {
                                                                                   std::chrono::milliseconds patience);
 
 /// Of one elector, what statusJson wrote and people want to see.
-struct TENURE_API ElectorSummary {
+struct ElectorSummary {
   std::string group{};
   std::string candidate{};
   std::string store{};
@@ -36,10 +36,11 @@ struct TENURE_API ElectorSummary {
   bool observes{false};
   bool leads{false};  ///< at the moment of the answer
   bool inDoubt{false};
+  bool unready{false};   ///< it was told not to compete
   FencingToken token{};  ///< of this process's term; none: it does not lead
   std::chrono::milliseconds remaining{0};
   std::chrono::milliseconds leaseDuration{0};
-  std::string leader{};  ///< its name; empty: nobody is known to lead
+  std::string leader{};  ///< its name; empty: no leader is known
   FencingToken leaderToken{};
   bool leaderIsSelf{false};
   std::string trouble{};  ///< the last error, as long as it counts

@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-const AskFault notHistory{"the answer is no history of tenure; is there another program at that address?"};
+const AskFault notHistory{"the answer is not tenure's history; is there another program at that address?"};
 
 std::optional<TermEvent::Kind> kindOf(const std::string& text) {
   using Kind = TermEvent::Kind;

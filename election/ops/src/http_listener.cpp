@@ -186,7 +186,7 @@ boost::system::result<HttpListener, OptionFaults> HttpListener::start(ListenerOp
   impl->start();
   logger.log(local ? LogLevel::info : LogLevel::warn,
              "http: listens on " + impl->address() +
-                 (local ? "" : ", which other machines may reach: everybody there may read what it shows"));
+                 (local ? "" : ", which other machines may reach: any user there can read what it shows"));
   return HttpListener{std::move(impl)};
 }
 

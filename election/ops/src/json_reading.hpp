@@ -8,7 +8,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::ops {
 

@@ -55,7 +55,7 @@ AddressFault faultOf(const ListenAddress& address, int error) {
   switch (error) {
     case EADDRINUSE:
       return {where +
-              " is taken: another process listens there (ss -ltnp, or ss -lxp for a Unix socket, tells which); " +
+              " is taken: another process listens there (ss -ltnp, or ss -lxp for a Unix socket, shows which); " +
               "give another address, or stop that process"};
     case EACCES:
     case EPERM:
@@ -118,7 +118,7 @@ int bindPort(int fd, const ListenAddress& address) {
 }
 
 AddressFault noSocket(const ListenAddress& address) {
-  return {address.path + " exists and is no socket; give another path, or remove it"};
+  return {address.path + " exists and is not a socket; give another path, or remove it"};
 }
 
 bool isOtherFile(const ListenAddress& address) {

@@ -50,6 +50,8 @@ void addTerm(std::vector<MetricSpec>& out) {
                        [](const Snapshot& s) { return seconds(s.leaseDuration); }));
   out.push_back(single("tenure_in_doubt", "gauge", "", "1 while renewals fail and the lease is still valid, or 0.",
                        [](const Snapshot& s) { return s.standing.leads && s.lease.inDoubt ? 1 : 0; }));
+  out.push_back(single("tenure_ready", "gauge", "", "1 if this candidate may be elected, 0 while it is not ready.",
+                       [](const Snapshot& s) { return s.lease.ready ? 1 : 0; }));
 }
 
 void addCounts(std::vector<MetricSpec>& out) {

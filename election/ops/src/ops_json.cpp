@@ -131,6 +131,7 @@ void appendElector(std::string& out, const Snapshot& from) {
   object.time("elected_at", from.electedAtMillis);
   object.millis("lease_duration_ms", from.leaseDuration);
   object.flag("in_doubt", from.standing.leads && from.lease.inDoubt);
+  object.flag("ready", from.lease.ready);
   appendLeader(object.key("leader"), from.lease.leader);
   object.age("leader_seen_ago_ms", from.lease.leaderSeenAgo.count() < 0 ? from.lease.leaderSeenAgo
                                                                         : from.lease.leaderSeenAgo + from.leaseAge);

@@ -16,6 +16,7 @@ ElectorSummary electorSummaryOf(const boost::json::object& from) {
   out.observes = flagOf(from, "observes");
   out.leads = flagOf(from, "leads");
   out.inDoubt = flagOf(from, "in_doubt");
+  out.unready = from.contains("ready") && !flagOf(from, "ready");
   out.token = tokenOf(from, "fencing_token");
   out.remaining = milliseconds{numberOf(from, "remaining_ms")};
   out.leaseDuration = milliseconds{numberOf(from, "lease_duration_ms")};
@@ -34,7 +35,7 @@ ElectorSummary electorSummaryOf(const boost::json::object& from) {
 }  // namespace
 
 boost::system::result<std::vector<ElectorSummary>, AskFault> parseStatus(const std::string& text) {
-  const AskFault notStatus{"the answer is no status of tenure; is there another program at that address?"};
+  const AskFault notStatus{"the answer is not tenure's status; is there another program at that address?"};
   boost::system::error_code wrong;
   const boost::json::value whole = boost::json::parse(text, wrong);
   const boost::json::object* top = wrong ? nullptr : whole.if_object();

@@ -12,7 +12,7 @@
 #include <tenure/lockcore/outcomes.hpp>
 #include <tenure/ops/metrics.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "metric_table.hpp"
 
 namespace tenure::ops {

@@ -32,7 +32,7 @@ void WatchedElectors::refresh() {
     if (!now) continue;
     std::vector<Watched> kept;
     for (Watched& each : all_) {
-      const auto same = [&](const ElectorView& view) { return view.parts() == each.elector.parts(); };
+      const auto same = [&](const ElectorView& view) { return view == each.elector; };
       const bool stays = each.shardsOf != shards.group() || std::any_of(now->begin(), now->end(), same);
       if (stays) std::erase_if(*now, same);
       if (stays) kept.push_back(std::move(each));

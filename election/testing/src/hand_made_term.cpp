@@ -35,7 +35,9 @@ struct HandMadeTerm::State {
 };
 
 HandMadeTerm::HandMadeTerm(HandMadeTermOptions options)
-    : options_{checked(std::move(options))}, state_{std::make_shared<State>(options_)}, leadership_{state_->handle} {
+    : options_{checked(std::move(options))},
+      state_{std::make_shared<State>(options_)},
+      leadership_{leadershipUnder(state_->handle)} {
   renew();
 }
 

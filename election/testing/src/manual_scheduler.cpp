@@ -27,6 +27,18 @@ class ManualScheduler::Running {
   ManualScheduler& scheduler_;
 };
 
+/// Its time moves only when the test moves it.
+class ManualScheduler::ManualClock final : public Clock {
+ public:
+  explicit ManualClock(Instant start) : now_{start} {}
+  [[nodiscard]] Instant now() const noexcept override;
+  void move(const Instant& by);
+
+ private:
+  mutable std::mutex mutex_;  // guards now_
+  Instant now_;
+};
+
 ManualScheduler::ManualScheduler(Instant start) : clock_{std::make_shared<ManualClock>(start)} {}
 
 ManualScheduler::~ManualScheduler() {
@@ -41,6 +53,9 @@ ManualScheduler::~ManualScheduler() {
     timers.swap(timers_);
   }
 }
+
+std::shared_ptr<const Clock> ManualScheduler::clock() const { return clock_; }
+Instant ManualScheduler::now() const noexcept { return clock_->now(); }
 
 Instant ManualScheduler::ManualClock::now() const noexcept {
   const std::lock_guard lock{mutex_};

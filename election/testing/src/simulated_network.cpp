@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 
-#include "lockcore/port/forwarding_store.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::test {
 namespace {
@@ -123,7 +123,7 @@ std::optional<Outcome> SimulatedNetwork::ask(const std::function<void(std::funct
     violated(std::string{"the store threw an exception: "} + fault.what());
     return std::nullopt;
   } catch (...) {
-    violated("the store threw something that is no std::exception");
+    violated("the store threw something that is not a std::exception");
     return std::nullopt;
   }
   const Nanos left = options_.patience - elapsedForHolder(began, readClock());  // of what the call itself took

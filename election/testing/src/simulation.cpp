@@ -111,7 +111,7 @@ class Simulation {
     // What is late may still take the lease.
     const auto somebodyLeads = [this] { return leader() != nullptr; };
     const Nanos since = network_.now();
-    if (!runUntil(somebodyLeads, 8 * lease)) network_.violated("nobody leads 8 leases after the last fault");
+    if (!runUntil(somebodyLeads, 8 * lease)) network_.violated("there is no leader 8 leases after the last fault");
     network_.report.healedIn = duration_cast<milliseconds>(network_.now() - since);
     runUntil([] { return false; }, since + 8 * lease - network_.now());
     const Process* const stays = leader();

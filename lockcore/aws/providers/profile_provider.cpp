@@ -20,14 +20,14 @@ ProviderResult fromProcess(FetchContext& context, const Profile& profile) {
   const std::string who = "credential_process of profile " + profile.name + " (" + profile.where + ')';
   const auto wrong = [&](const std::string& what) { return StoreError{ErrorClass::credentials, who + ' ' + what}; };
   std::vector<std::string> words = shellWords(command.text);
-  if (words.empty()) return wrong("is no command: a quotation has no end");
+  if (words.empty()) return wrong("is not a command: a quotation has no end");
   auto ran = runProgram(std::move(words), context.environment.variables, context.limits.process, context.stop);
   if (!ran) return wrong(ran.error().message);
   if (ran->exitCode != 0 || ran->signal != 0) {
     const std::string how = ran->signal != 0 ? "was ended by signal " + std::to_string(ran->signal)
                                              : "ended with exit code " + std::to_string(ran->exitCode);
     const std::string said = forPeople(ran->err, 300);
-    return wrong(how + (said.empty() ? " and said nothing on stderr" : "; it said: " + said));
+    return wrong(how + (said.empty() ? " and wrote nothing to stderr" : "; it wrote: " + said));
   }
   auto read = credentialsFromJson(context, who, ran->out, {.sessionToken = "SessionToken", .versionOne = true}, {});
   if (!read) return read.error();
@@ -83,7 +83,7 @@ class ProfileWalk {
     return fault(profile,
                  key +
                      ": signing in by browser (IAM Identity Center, aws login) is not supported here; let the "
-                     "AWS CLI do it: in a profile of its own set credential_process = aws configure export-credentials "
+                     "AWS CLI do it: in another profile set credential_process = aws configure export-credentials "
                      "--profile " +
                      profile.name + ", and use that one");
   }
@@ -91,7 +91,7 @@ class ProfileWalk {
   ProviderResult resolveRole(const Profile& profile) {
     if (!profile.get("mfa_serial").empty()) {
       return fault(profile,
-                   "mfa_serial: this process cannot ask anybody for an MFA code; use a role that does not need one, or "
+                   "mfa_serial: this process cannot ask for an MFA code; use a role that does not need one, or "
                    "credential_process");
     }
     const RoleRequest role{profile.get("role_arn"), profile.get("role_session_name"), profile.get("external_id"),
@@ -127,7 +127,7 @@ class ProfileWalk {
     if (std::find(path_.begin(), path_.end(), source) != path_.end()) {
       std::string circle;
       for (const std::string& name : path_) circle += name + " -> ";
-      return fault(profile, "source_profile goes round in a circle: " + circle + source);
+      return fault(profile, "source_profile forms a cycle: " + circle + source);
     }
     return resolve(*next);
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::contract {
 

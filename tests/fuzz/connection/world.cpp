@@ -11,7 +11,7 @@
 namespace tenure::fuzz {
 namespace {
 
-namespace proxy = cli::fence_proxy;
+namespace proxy = gateway;
 using namespace std::chrono_literals;
 
 constexpr std::size_t mostConnections = 24;

@@ -11,7 +11,7 @@
 
 #include <tenure/adapters/http_fence.hpp>
 
-#include "cli/fence/proxy/client_table.hpp"
+#include "adapters/gateway/proxy/client_table.hpp"
 #include "connection/judge.hpp"
 #include "connection/script.hpp"
 #include "connection/service.hpp"
@@ -64,13 +64,13 @@ class World {
   void pass(std::chrono::milliseconds time);
   void boundsHold() const;
 
-  cli::fence_proxy::Settings settings_{};
-  cli::fence_proxy::asio::io_context io_{1};
+  gateway::Settings settings_{};
+  gateway::asio::io_context io_{1};
   HttpFence& fence_;
   const std::function<bool()> isStoring_;
-  cli::fence_proxy::ProxyCounts counts_{};
-  cli::fence_proxy::Shared shared_;
-  cli::fence_proxy::ClientTable table_;
+  gateway::ProxyCounts counts_{};
+  gateway::Shared shared_;
+  gateway::ClientTable table_;
   Service& service_;
   const Listening listening_;
   std::vector<std::unique_ptr<Client>> clients_{};  ///< of all connections of the run

@@ -1,6 +1,7 @@
 // The store of one process: a network with faults, and the shared table behind it.
 #include <stdexcept>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/store_checks.hpp"
 #include "simulation/clients/world.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 StoreError passing(const char* what) { return {ErrorClass::transient, what}; }
 
-class ClientStore final : public LeaseStore {
+class ClientStore final : public ExtendedStore {
  public:
   ClientStore(World& world, Life& life) : world_{world}, life_{life} {}
 

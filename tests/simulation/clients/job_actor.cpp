@@ -3,7 +3,7 @@
 #include <list>
 #include <stdexcept>
 
-#include <tenure/election/jobs/singleton_scheduler.hpp>
+#include <tenure/jobs/singleton_scheduler.hpp>
 
 #include "election/jobs/src/jobs_in_document.hpp"
 #include "simulation/clients/side_thread.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/election/jobs/job_ledger.hpp>
+#include <tenure/jobs/job_ledger.hpp>
 
 namespace tenure::test {
 

@@ -63,7 +63,7 @@ TEST(DynamoDbListName, aNameThatStandsForLeasesWithoutASortKeyIsAFaultOfTheKey) 
   EXPECT_EQ(store.raw().faultsOfPayload({"g", "0"}, {}, {}).size(), 0U);
   const OptionFaults faults = store.raw().faultsOfPayload({"g", "-"}, {}, {});
   ASSERT_EQ(faults.size(), 1U);
-  EXPECT_NE(faults.front().message.find("stands for leases without a sort key"), std::string::npos);
+  EXPECT_NE(faults.front().message.find("means that there is none"), std::string::npos);
 }
 
 /// `units` empty: the service does not tell.
@@ -95,7 +95,7 @@ TEST(DynamoDbScanPrice, isToldOnceWhenAGroupIsListedAgainAndAgain) {
   }
 }
 
-TEST(DynamoDbScanPrice, isNotToldOfATableWithASortKeyOfRareListingsOrOfThoseOfThePlainTable) {
+TEST(DynamoDbScanPrice, isNotLoggedForSortKeysRareListingsOrThePlainTable) {
   ScriptedStore with{sorted(), false};
   EXPECT_EQ(warningsAfter(with, 30, 500ms, "25").size(), 0U);
   ScriptedStore rare;

@@ -81,8 +81,8 @@ ScriptedStore::ScriptedStore(DynamoDbStoreOptions options, bool tablePassed) {
   Logger logger{LogLevel::trace, [log = log_](LogLevel level, std::string_view line) {
                   log->push_back(std::string{toString(level)} + ": " + std::string{line});
                 }};
-  store_ = dynamodb_store::makeStore(std::move(options),
-                                     {client_, std::move(logger), scheduler_, [] { return scriptedEpochSeconds; }});
+  store_ = extended(dynamodb_store::makeStore(
+      std::move(options), {client_, std::move(logger), scheduler_, [] { return scriptedEpochSeconds; }}));
   if (!tablePassed) return;
   ok(tableDescription());
   ok("{}");

@@ -18,6 +18,7 @@
 #include <tenure/testing/manual_runtime.hpp>
 
 #include "lockcore/aws/json_client.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stores/dynamodb/src/store.hpp"
 
 namespace tenure::test {
@@ -77,7 +78,7 @@ class ScriptedStore {
   StoreStatus ensureSchema(std::chrono::nanoseconds timeout = std::chrono::minutes{5});
 
   [[nodiscard]] ScriptedClient& client() { return *client_; }
-  [[nodiscard]] LeaseStore& raw() { return *store_; }
+  [[nodiscard]] ExtendedStore& raw() { return *store_; }
   [[nodiscard]] ManualScheduler& scheduler() { return *scheduler_; }
   [[nodiscard]] std::vector<std::string> operations() const;
   [[nodiscard]] const std::vector<std::string>& log() const { return *log_; }
@@ -88,7 +89,7 @@ class ScriptedStore {
   std::shared_ptr<ManualScheduler> scheduler_ = std::make_shared<ManualScheduler>();
   std::shared_ptr<ScriptedClient> client_ = std::make_shared<ScriptedClient>(scheduler_);
   std::shared_ptr<std::vector<std::string>> log_ = std::make_shared<std::vector<std::string>>();
-  std::shared_ptr<LeaseStore> store_;
+  std::shared_ptr<ExtendedStore> store_;
 };
 
 /// The answer of DescribeTable for a table that fits the default options; `more` goes into its description.

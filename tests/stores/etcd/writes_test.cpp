@@ -176,7 +176,7 @@ TEST_F(EtcdWrites, aCopyThatWasCarriedOutIsSeenByItsVersion) {
 }
 
 /// Both keys deleted by hand while a copy of an acquisition is out: it must not be carried out as if it were the first.
-TEST_F(EtcdWrites, anAcquisitionThatComesLateIsNotCarriedOutWhereBothKeysWereDeleted) {
+TEST_F(EtcdWrites, aLateAcquisitionIsNotCarriedOutIfBothKeysWereDeleted) {
   std::vector<std::string> copies;
   gateway_->setFault([&](const std::string& body, const auto& cluster) {
     copies.push_back(body);

@@ -1,5 +1,5 @@
 // What statuses mean for a write: only those that prove that it was not carried out make it refused.
-#include "lockcore/stores/kubernetes/src/errors.hpp"
+#include "lockcore/kubernetes/errors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include <tenure/testing/manual_runtime.hpp>
 
 #include "contract/store_calls.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stored/hint_watcher.hpp"
 #include "lockcore/stores/kubernetes/src/store.hpp"
 #include "simulation/kubernetes/sim_api_server.hpp"
@@ -370,7 +371,7 @@ TEST(KubernetesWatchOption, withoutWatchesThereIsNone) {
   const auto gateway = std::make_shared<StreamGateway>(server, scheduler);
   const auto store = makeStore({"default"}, {gateway, {}, scheduler, false});
   EXPECT_EQ(store->watch({"a"}, [] {}), nullptr);
-  EXPECT_EQ(store->watchLoss([] {}), nullptr);
+  EXPECT_EQ(extended(store)->watchLoss([] {}), nullptr);
 }
 
 }  // namespace

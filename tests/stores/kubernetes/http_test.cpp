@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/kubernetes/http_gateway.hpp"
 #include "lockcore/net/client_hooks.hpp"
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
 #include "net/test_server.hpp"
 #include "support/eventually.hpp"
 #include "support/temp_dir.hpp"

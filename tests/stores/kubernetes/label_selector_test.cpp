@@ -1,5 +1,5 @@
 // Which selectors are taken.
-#include "lockcore/stores/kubernetes/src/label_selector.hpp"
+#include "lockcore/kubernetes/label_selector.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ TEST(KubernetesSelector, byEqualityIsTaken) {
 TEST(KubernetesSelector, ofAnotherShapeIsRefused) {
   for (const char* text : {"", ",", "app", "!app", "app in (a, b)", "a=b,", ",a=b", "a=b,,c=d", "a b=c", "a=b c", "=a",
                            "a===b", "a=!b", "a!==b", "a>1", "a=b&limit=1", "-a=b", "a/b/c=d"}) {
-    EXPECT_NE(faultOfSelector(text).find("is no selector by equality"), std::string::npos) << text;
+    EXPECT_NE(faultOfSelector(text).find("is not a selector by equality"), std::string::npos) << text;
   }
   EXPECT_NE(faultOfSelector("a=" + std::string(64, 'b')), "");
 }

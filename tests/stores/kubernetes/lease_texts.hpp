@@ -6,8 +6,8 @@
 
 #include <boost/json/parse.hpp>
 
+#include "lockcore/kubernetes/lease_object.hpp"
 #include "lockcore/port/json_text.hpp"
-#include "lockcore/stores/kubernetes/src/lease_object.hpp"
 
 namespace tenure::kubernetes_store {
 

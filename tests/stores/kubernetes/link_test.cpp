@@ -7,9 +7,9 @@
 
 #include <tenure/testing/manual_runtime.hpp>
 
-#include "lockcore/stores/kubernetes/src/link/bearer_token.hpp"
-#include "lockcore/stores/kubernetes/src/link/http_gateway.hpp"
-#include "lockcore/stores/kubernetes/src/link/pod.hpp"
+#include "lockcore/kubernetes/bearer_token.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::kubernetes_store {
@@ -181,12 +181,12 @@ TEST(KubernetesOptions, faults) {
   expectFault(with([](auto& o) { o.server = "a:6443"; }), "server", "http");
   expectFault(with([](auto& o) { o.server = "https://a/?x=y"; }), "server", "has a query");
   expectFault(with([](auto& o) { o.inNamespace = ""; }), "inNamespace", "is missing");
-  expectFault(with([](auto& o) { o.inNamespace = "Prod"; }), "inNamespace", "is no name of a namespace");
-  expectFault(with([](auto& o) { o.inNamespace = "a.b"; }), "inNamespace", "is no name of a namespace");
+  expectFault(with([](auto& o) { o.inNamespace = "Prod"; }), "inNamespace", "is not a namespace");
+  expectFault(with([](auto& o) { o.inNamespace = "a.b"; }), "inNamespace", "is not a namespace");
   expectFault(with([](auto& o) { o.inNamespace = std::string(64, 'n'); }), "inNamespace", "up to 63");
   expectFault(with([](auto& o) { o.caFile = o.caCertificates = "x"; }), "caCertificates", "so is caFile");
-  expectFault(with([](auto& o) { o.serverName = "a/b"; }), "serverName", "is no name of a host");
-  expectFault(with([](auto& o) { o.serverName = "a:b"; }), "serverName", "is no name of a host");
+  expectFault(with([](auto& o) { o.serverName = "a/b"; }), "serverName", "is not a host name");
+  expectFault(with([](auto& o) { o.serverName = "a:b"; }), "serverName", "is not a host name");
   expectFault(with([](auto& o) { o.proxy = "proxy.test:3128"; }), "proxy", "must begin with http://");
   expectFault(with([](auto& o) { o.proxy = "socks5://proxy.test"; }), "proxy", "begins with socks5://");
   expectFault(with([](auto& o) { o.certificate = "x"; }), "key", "is missing");
@@ -196,10 +196,10 @@ TEST(KubernetesOptions, faults) {
   expectFault(with([](auto& o) { o.token = "a b"; }), "token", "white space");
   expectFault(with([](auto& o) { o.tokenFile = std::string("c\0d", 3); }), "tokenFile", "NUL");
   expectFault(with([](auto& o) { o.labels = {{"app.kubernetes.io/managed-by", "me"}}; }), "labels", "the store's own");
-  expectFault(with([](auto& o) { o.labels = {{"a b", "c"}}; }), "labels", "is no label");
-  expectFault(with([](auto& o) { o.labels = {{"a/b/c", "c"}}; }), "labels", "is no label");
-  expectFault(with([](auto& o) { o.labels = {{"a", "-c"}}; }), "labels", "is no label");
-  expectFault(with([](auto& o) { o.labels = {{"a", std::string(64, 'c')}}; }), "labels", "is no label");
+  expectFault(with([](auto& o) { o.labels = {{"a b", "c"}}; }), "labels", "is not a Kubernetes label");
+  expectFault(with([](auto& o) { o.labels = {{"a/b/c", "c"}}; }), "labels", "is not a Kubernetes label");
+  expectFault(with([](auto& o) { o.labels = {{"a", "-c"}}; }), "labels", "is not a Kubernetes label");
+  expectFault(with([](auto& o) { o.labels = {{"a", std::string(64, 'c')}}; }), "labels", "is not a Kubernetes label");
   // A token over plain http would be anybody's.
   expectFault(with([](auto& o) {
                 o.server = "http://a";

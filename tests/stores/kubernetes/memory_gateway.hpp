@@ -12,7 +12,7 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
-#include "lockcore/stores/kubernetes/src/gateway.hpp"
+#include "lockcore/kubernetes/gateway.hpp"
 #include "simulation/kubernetes/sim_api_server.hpp"
 
 namespace tenure::test {

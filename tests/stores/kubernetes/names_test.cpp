@@ -1,5 +1,5 @@
 // Which object keeps a lease: names of objects as they are, and others so that no two leases have one.
-#include "lockcore/stores/kubernetes/src/names.hpp"
+#include "lockcore/kubernetes/names.hpp"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // Answers as kube-apiserver 1.37 gave them, and answers that are none: these are never a success.
-#include "lockcore/stores/kubernetes/src/replies.hpp"
+#include "lockcore/kubernetes/replies.hpp"
 
 #include <gtest/gtest.h>
 

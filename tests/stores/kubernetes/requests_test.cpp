@@ -1,6 +1,6 @@
 // Requests, byte for byte: the server drops a field that it does not know, and a selector that is not there selects
 // all.
-#include "lockcore/stores/kubernetes/src/requests.hpp"
+#include "lockcore/kubernetes/requests.hpp"
 
 #include <gtest/gtest.h>
 

@@ -231,7 +231,7 @@ TEST_F(KubernetesWrites, whoGivesUpLooksAtWhatIsStoredFirst) {
   EXPECT_EQ(another().record(key_).version, beat.record.version);
 }
 
-TEST_F(KubernetesWrites, anAcquisitionWhoseObjectWasPerhapsNotCreatedIsCertainlyNotCarriedOut) {
+TEST_F(KubernetesWrites, aDoubtfulCreationMeansThatTheAcquisitionWasNotCarriedOut) {
   std::string late;
   gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {
     if (request.method != "POST") return replied(server());

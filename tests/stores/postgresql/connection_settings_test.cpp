@@ -170,15 +170,15 @@ TEST(PostgresqlOptions, AStringThatLibpqRefusesNamesTheParameterAndNeverASecret)
                         Case{"postgresql+psycopg2://u:s3same@h/j", "\"postgresql+psycopg2://\""},
                         Case{"jdbc:postgresql://h/j?user=u&password=s3same", "\"jdbc:postgresql://\""},
                         Case{"mysql://u:s3same@h/j", "\"mysql://\""},
-                        Case{"postgres://u%zz@h/j", "is no connection string"},
-                        Case{"host=h port = 1 dbname", "is no connection string"},
-                        Case{"postgresql://u:a/b?s3same=x@h/j", "is no connection string"},
-                        Case{"postgresql://h/j?password=x&s3same=y", "is no connection string"},
-                        Case{"password=x s3same=y", "is no connection string"},
+                        Case{"postgres://u%zz@h/j", "is not a connection string"},
+                        Case{"host=h port = 1 dbname", "is not a connection string"},
+                        Case{"postgresql://u:a/b?s3same=x@h/j", "is not a connection string"},
+                        Case{"postgresql://h/j?password=x&s3same=y", "is not a connection string"},
+                        Case{"password=x s3same=y", "is not a connection string"},
                         Case{"postgresql://u:s3same/b@h/j", "behind its host"},
                         Case{"postgresql://u:p/s3same@h:x/j", "behind its host"},
-                        Case{"postgresql://u@h:word/j", "has a port that is no number"},
-                        Case{"host=h,h2 port=1,70000", "has a port that is no number"}}) {
+                        Case{"postgresql://u@h:word/j", "has a port that is not a number"},
+                        Case{"host=h,h2 port=1,70000", "has a port that is not a number"}}) {
     const OptionFaults faults = faultsOf({.connection = c.text});
     ASSERT_EQ(faults.size(), 1U) << c.text;
     EXPECT_NE(faults[0].message.find(c.says), std::string::npos) << c.text << ": " << faults[0].message;
@@ -280,9 +280,9 @@ TEST(PostgresqlSettings, ConnectionStringsMeanWhatTheyMeanToLibpq) {
       {"postgresql://h/j?&"},
       {"postgresql://u%zz@h/j"},
       {"postgresql://u%00@h/j"},
-      {"postgresql://h:word/j", "has a port that is no number"},
-      {"postgresql://h:0/j", "has a port that is no number"},
-      {"postgresql://h:70000/j", "has a port that is no number"},
+      {"postgresql://h:word/j", "has a port that is not a number"},
+      {"postgresql://h:0/j", "has a port that is not a number"},
+      {"postgresql://h:70000/j", "has a port that is not a number"},
       {"postgresql://u:secret@h/j", "contains a password"},
       {"postgresql://h/j?password=secret", "contains a password"},
       {"postgresql://h/j?target_session_attrs=any", "leases need a primary"},

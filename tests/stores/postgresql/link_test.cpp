@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/child_process.hpp"
 #include "lockcore/stores/postgresql/src/link/job_account.hpp"
@@ -131,7 +131,7 @@ TEST_F(PostgresqlLink, ALockThatTakesTooLongIsAClearAnswerInTime) {
   other.exec("ROLLBACK");
 }
 
-TEST_F(PostgresqlLink, AFrozenServerProcessLeavesTheOutcomeOpenAndTheNextJobUsesANewConnection) {
+TEST_F(PostgresqlLink, AFrozenBackendLeavesTheOutcomeOpenAndTheNextJobReconnects) {
   const std::string pid = link_.value(pid_);
   const StoppedProcess stopped{pid};
   const JobReply reply = link_.call(insert("1", "1"), 300ms);

@@ -11,6 +11,7 @@
 #include <tenure/testing/manual_runtime.hpp>
 
 #include "contract/store_calls.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 #include "lockcore/stores/postgresql/src/swaps.hpp"
 #include "stores/postgresql/held_database.hpp"

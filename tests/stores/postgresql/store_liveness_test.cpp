@@ -10,6 +10,7 @@
 
 #include "lockcore/child_process.hpp"
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "stores/postgresql/store_support.hpp"
 #include "support/temp_dir.hpp"
@@ -35,7 +36,7 @@ TEST_F(PostgresqlStoreTest, aHolderOfThisMachineThatDiedIsProvenDead) {
   PostgresqlStoreOptions local = options();
   local.livenessDirectory = directory.file("alive");
   const LivenessFile dead = fileOfDeadProcess(local.livenessDirectory);
-  const auto watcher = makePostgresqlStore(local);
+  const auto watcher = extended(makePostgresqlStore(local));
   EXPECT_EQ(store().raw().deathNotice(), nullptr) << "without a directory there is no proof";
   const auto deaths = watcher->deathNotice();
   ASSERT_NE(deaths, nullptr);
@@ -61,7 +62,7 @@ TEST_F(PostgresqlStoreTest, theFirstTermRemovesTheFilesOfProcessesThatDiedLongAg
     return liveness::livenessFilePath(local.livenessDirectory, file.id);
   };
   const std::string old = pathOf(fileOfDeadProcess(local.livenessDirectory));
-  const auto holder = makePostgresqlStore(local);
+  const auto holder = extended(makePostgresqlStore(local));
   const auto begin = [&](const LeaseKey& key) {
     WriteRequest request = acquire(key, "a");
     request.record.livenessFile = *holder->deathNotice()->livenessFile();
@@ -76,7 +77,7 @@ TEST_F(PostgresqlStoreTest, theFirstTermRemovesTheFilesOfProcessesThatDiedLongAg
   age(old, std::chrono::minutes{2});
   begin({"second"});
   EXPECT_EQ(access(old.c_str(), F_OK), 0) << "once in the life of a store";
-  const auto later = makePostgresqlStore(local);
+  const auto later = extended(makePostgresqlStore(local));
   WriteRequest request = acquire({"third"}, "b");
   request.record.livenessFile = *later->deathNotice()->livenessFile();
   const std::string own = pathOf(*request.record.livenessFile);
@@ -93,7 +94,7 @@ TEST_F(PostgresqlStoreTest, theLivenessFileStaysLockedWhileATermIsOpen) {
   local.livenessDirectory = directory.file("alive");
   const auto write = [&](bool releases) {
     const LeaseKey key{"lease", releases ? "released" : "open"};
-    auto holder = makePostgresqlStore(local);
+    auto holder = extended(makePostgresqlStore(local));
     WriteRequest request = acquire(key, "a");
     request.record.livenessFile = *holder->deathNotice()->livenessFile();
     const std::string id = request.record.livenessFile->id;

@@ -134,7 +134,7 @@ TEST_F(SqliteAccess, whatRootMakesBesideADatabaseBelongsToItsOwner) {
   {
     Store root{path_};
     root->apply(acquire(key_, "root"));
-    static_cast<void>(root.raw().deathNotice()->livenessFile());
+    static_cast<void>(extended(root.raw())->deathNotice()->livenessFile());
     ASSERT_TRUE(eventually([&] { return filesIn(sidecarOf(path_)).size() >= 2; }));
     for (const auto& entry : std::filesystem::recursive_directory_iterator{directory_.path()}) {
       struct stat found {};
@@ -178,7 +178,7 @@ void expectLookAndStoreAgree(const std::string& path, bool may, const std::funct
   std::filesystem::remove(path);
 }
 
-TEST_F(SqliteAccess, aLookSaysBeforeTheFirstStartWhetherThisUserMayGiveTheDatabaseToItsGroup) {
+TEST_F(SqliteAccess, aLookSaysEarlyWhetherThisUserMayGiveTheDatabaseToItsGroup) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";  // lint-allow(skipped-test): says so
   const std::string directory = directory_.path().string();
   const gid_t group = getgrnam("daemon")->gr_gid;

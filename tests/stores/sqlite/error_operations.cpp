@@ -107,7 +107,9 @@ Answer list(Store& store, const Before&) {
 
 Answer readTokens(Store& store, const Before&) {
   const auto call = std::make_shared<contract::Reply<StoreResult<StoredTokens>>>("readTokens");
-  store.raw().readTokens(errorKey(), {.timeout = patience}, [call](auto found) { call->answer(std::move(found)); });
+  extended(store.raw())->readTokens(errorKey(), {.timeout = patience}, [call](auto found) {
+    call->answer(std::move(found));
+  });
   const StoreResult<StoredTokens> found = call->get();
   if (found.has_error()) return fromError(found.error());
   return {Answer::Kind::told, found->counter + '|' + found->copy + '|' + found->version + '|' + found->holder};

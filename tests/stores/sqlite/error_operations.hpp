@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lockcore/port/extended_store.hpp"
 #include "sqlite_support.hpp"
 
 namespace tenure::sqlite_test {

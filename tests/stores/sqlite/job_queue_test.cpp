@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::sqlite_test {
 namespace {
@@ -20,7 +20,7 @@ using sqlite_store::JobQueue;
 class JobQueueTest : public testing::Test {
  protected:
   void push(const std::string& name, std::optional<WriteRequest::Purpose> batched) {
-    Job job{.deadline = {Instant{}, 1s}, .run = {}, .refuse = [this, name](const StoreError&) { taken_ += name; }};
+    Job job{.deadline = {systemClock(), 1s}, .run = {}, .refuse = [this, name](const StoreError&) { taken_ += name; }};
     if (batched) {
       WriteRequest request;
       request.purpose = *batched;

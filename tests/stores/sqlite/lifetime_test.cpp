@@ -10,6 +10,7 @@
 
 #include "actor.hpp"
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -145,7 +146,7 @@ TEST_F(SqliteLifetime, aHandleMayOutliveItsStore) {
   auto store = open();
   store->ensureSchema(options_, [](const StoreStatus&) {});
   auto handle = store->watch({"lease"}, [&] { hints.set(); });
-  auto notice = store->deathNotice();
+  auto notice = extended(store)->deathNotice();
   ASSERT_TRUE(hints.wait());
   store.reset();
   EXPECT_EQ(notice->follow(recordOf("a"), [](const RecordVersion&) {}), nullptr);
@@ -157,13 +158,13 @@ TEST_F(SqliteLifetime, aHandleMayOutliveItsStore) {
 TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
   auto store = std::make_unique<Store>(path_);
   auto handle = store->raw().watch({"lease"}, [] {});
-  const LivenessFile livenessFile = store->raw().deathNotice()->livenessFile().value();
+  const LivenessFile livenessFile = extended(store->raw())->deathNotice()->livenessFile().value();
   (*store)->apply(acquire({"lease"}, "a"));
   const std::string file = liveness::livenessFilePath(sidecarOf(path_), livenessFile.id);
   const pid_t child = fork();
   if (child == 0) {
     handle.reset();
-    store->raw().deathNotice().reset();
+    extended(store->raw())->deathNotice().reset();
     store.reset();
     _exit(std::filesystem::exists(file) ? 0 : 1);
   }

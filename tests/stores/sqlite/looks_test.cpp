@@ -46,7 +46,7 @@ class SqliteLook : public testing::Test {
   [[nodiscard]] std::string look() const {
     Store store{path_};
     const auto watch = store.raw().watch(key_, [] {});
-    const auto loss = store.raw().watchLoss([] {});
+    const auto loss = extended(store.raw())->watchLoss([] {});
     const ReadOutcome read = store->startRead(key_)->get();
     static_cast<void>(store->startList("")->get());
     static_cast<void>(store->startListPage("", "")->get());
@@ -108,7 +108,7 @@ TEST_F(SqliteLook, atALogWithoutItsIndexIsRefusedUntilACandidateComes) {
   std::filesystem::remove(path_ + "-shm");
   const std::string refused = lookWithoutATrace();
   EXPECT_TRUE(contains(refused, path_ + "-shm is missing")) << refused;
-  EXPECT_TRUE(contains(refused, "a look makes no file")) << refused;
+  EXPECT_TRUE(contains(refused, "a read makes no file")) << refused;
   Store candidate{path_};
   candidate->ensureSchema();
   EXPECT_EQ(candidate->record(key_).holder, "a");

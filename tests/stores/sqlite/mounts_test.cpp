@@ -56,7 +56,7 @@ TEST_F(SqliteMounts, aFileThatIsMountedAloneIsRefused) {
                        "sqlite " +
                            there_))
       << said;
-  for (const std::string& part : {there_ + "/leases.db is a mount of its own", std::string{"docker -v"},
+  for (const std::string& part : {there_ + "/leases.db is a separate mount", std::string{"docker -v"},
                                   std::string{"subPath"}, "Mount the whole directory " + there_ + " instead"}) {
     EXPECT_TRUE(contains(said, part)) << said << "\nlacks " << part;
   }
@@ -79,7 +79,7 @@ TEST_F(SqliteMounts, soAreItsLogAndItsSidecar) {
     });
     std::filesystem::remove_all(there_);
     std::filesystem::remove_all(here_ + '/' + name);
-    EXPECT_TRUE(contains(said, name + " is a mount of its own")) << said;
+    EXPECT_TRUE(contains(said, name + " is a separate mount")) << said;
   }
 }
 
@@ -106,7 +106,7 @@ TEST_F(SqliteMounts, aHolderNoticesThatItsFileBecameAMount) {
     if (!bind(path, path)) say << "not bound";
     say << errorOf(store->write(renew({"lease"}, "a", {version}))).message;
   });
-  EXPECT_TRUE(contains(said, "is a mount of its own")) << said;
+  EXPECT_TRUE(contains(said, "is a separate mount")) << said;
 }
 
 }  // namespace

@@ -257,7 +257,9 @@ TEST_F(SqliteRefusal, anOperatorsLookSaysHowADroppedTableHealsAndACandidatesRead
   Shell{path_}.run("DROP TABLE tenure_lease");
   Store onlooker{path_};
   std::promise<StoreResult<StoredTokens>> answer;
-  onlooker.raw().readTokens({"lease"}, {patience}, [&](StoreResult<StoredTokens> found) { answer.set_value(found); });
+  extended(onlooker.raw())->readTokens({"lease"}, {patience}, [&](StoreResult<StoredTokens> found) {
+    answer.set_value(found);
+  });
   const StoreResult<StoredTokens> tokens = answer.get_future().get();
   ASSERT_TRUE(tokens.has_error());
   EXPECT_TRUE(contains(tokens.error().message, "was dropped. A candidate makes it again")) << tokens.error().message;

@@ -37,6 +37,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "stores/sqlite/sqlite_support.hpp"
 
 namespace tenure::sqlite_test {
@@ -107,7 +108,7 @@ class Player {
   }
 
   std::string livenessFile(const Words&) {
-    notice_ = store_->deathNotice();
+    notice_ = extended(store_)->deathNotice();
     livenessFile_ = notice_->livenessFile().value();
     return "ok";
   }
@@ -183,7 +184,7 @@ class Player {
 
   std::string follow(const Words& words) {
     const auto record = calls_.record(LeaseKey{words.at(1)});
-    followed_ = store_->deathNotice()->follow(record, [](const RecordVersion&) { say("proven"); });
+    followed_ = extended(store_)->deathNotice()->follow(record, [](const RecordVersion&) { say("proven"); });
     return followed_ ? "ok" : "failed";
   }
 

@@ -13,6 +13,7 @@
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "contract/store_calls.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "support/eventually.hpp"
 
 namespace tenure::sqlite_test {
@@ -36,7 +37,7 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   StoreCalls* operator->() { return &*calls_; }
-  [[nodiscard]] LeaseStore& raw() { return calls_->raw(); }
+  [[nodiscard]] ExtendedStore& raw() { return calls_->raw(); }
   /// Ends the store; by then every call must have been answered once.
   void close();
 

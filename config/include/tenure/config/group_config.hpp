@@ -1,4 +1,4 @@
-// What a group's YAML file says, as plain data.
+// The contents of a group's YAML file, as plain data.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/election/group.hpp>
-#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/jobs/schedule.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
@@ -28,14 +28,14 @@ class LeaseStore;
 
 /// The options of the Kubernetes store, or the kubeconfig files that have server and user
 /// (<tenure/config/load_group.hpp>).
-struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
+struct KubernetesConfig : KubernetesStoreOptions {
   std::string kubeconfig{};  ///< path of the file, or a list as in KUBECONFIG; empty: there is none
   std::string context{};     ///< one of the file's; empty: its current-context
 
   friend bool operator==(const KubernetesConfig&, const KubernetesConfig&) = default;
 };
 
-/// Also of what contradicts the kubeconfig file, which is not read for it.
+/// Includes keys that contradict `kubeconfig`; the kubeconfig file itself is not read.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const KubernetesConfig& config);
 
 /// The store section, and the list of stores: one alternative for each `store.type`, in the order in which texts and
@@ -43,9 +43,9 @@ struct TENURE_API KubernetesConfig : KubernetesStoreOptions {
 using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, PostgresqlStoreOptions, EtcdStoreOptions,
                                  KubernetesConfig, MemoryStoreOptions>;
 
-/// A job of the section `jobs`: when it runs, and what becomes of runs that are missed or go wrong. What the job does
-/// is not in the file; a program says it.
-struct TENURE_API JobConfig {
+/// A job of the section `jobs`: when it runs, and how missed and failed runs are treated. The work of the job
+/// is not in the file; a program provides it.
+struct JobConfig {
   std::string name{};                              ///< faultOfJobName; each once
   std::string schedule{};                          ///< five fields as in crontab, for Schedule::cron; or `per`
   std::optional<std::chrono::milliseconds> per{};  ///< the length of a period, for Schedule::every
@@ -61,7 +61,7 @@ struct TENURE_API JobConfig {
 
 /// The section `routing`: by which label of pods the leader is found (PodLabel). Only with the Kubernetes store, and in
 /// a group with one lease. All is empty: there is none.
-struct TENURE_API RoutingConfig {
+struct RoutingConfig {
   std::string pod{};       ///< the pod in which the process runs
   std::string selector{};  ///< finds all pods that may lead, by equality
 
@@ -71,21 +71,26 @@ struct TENURE_API RoutingConfig {
 };
 
 /// The section `hooks`: commands for /bin/sh -c that `tenure run` runs at the events of a term; empty: none. A program
-/// with an elector of its own has callbacks instead, and runs none of these.
-struct TENURE_API HooksConfig {
+/// with its own elector has callbacks instead, and runs none of these.
+struct HooksConfig {
   std::string onElected{};
   std::string onRenewed{};
   std::string onRevoked{};
-  std::chrono::milliseconds timeout{10'000};  ///< of each run; 100 ms to 1 h
+  /// `candidate.ready`: the candidate may be elected once it has ended with 0, for as long as it does.
+  std::string ready{};
+  std::chrono::milliseconds readyEvery{5'000};  ///< from the end of a run of `ready` to the next; 100 ms to 1 h
+  std::chrono::milliseconds timeout{10'000};    ///< of each run; 100 ms to 1 h
 
-  [[nodiscard]] bool isEmpty() const noexcept { return onElected.empty() && onRenewed.empty() && onRevoked.empty(); }
+  [[nodiscard]] bool isEmpty() const noexcept {
+    return onElected.empty() && onRenewed.empty() && onRevoked.empty() && ready.empty();
+  }
 
   friend bool operator==(const HooksConfig&, const HooksConfig&) = default;
 };
 
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
-struct TENURE_API GroupConfig {
+struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{};                   ///< has no path yet, so it must be given
   LogLevel logLevel{LogLevel::info};     ///< `log.level`

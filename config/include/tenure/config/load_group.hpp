@@ -21,7 +21,7 @@
 namespace tenure {
 
 /// One fault of a configuration file. `toString` gives `group.yaml:4:13: lease.heartbeat: ...`.
-struct TENURE_API ConfigFault {
+struct ConfigFault {
   std::string file;     ///< as it was given; "group.yaml"
   int line{0};          ///< from 1; 0: the file as a whole
   int column{0};        ///< from 1, in characters (not bytes); 0: the line as a whole
@@ -52,13 +52,13 @@ using VariableSource = std::function<std::optional<std::string>(const std::strin
 /// value is the machine's host name. The environment is read at each call: do not call setenv at the same time.
 [[nodiscard]] TENURE_API VariableSource environmentVariables();
 
-/// Reads and validates a file of at most 1 MiB. It does nothing else: no file is created, no request made, no store
+/// Reads and validates a file of at most 1 MiB. It only reads: no file is created, no request made, no store
 /// opened. Variables come from the environment. A relative path in the store section is taken relative to the directory
 /// of the file, and made absolute.
 [[nodiscard]] TENURE_API boost::system::result<GroupConfig, ConfigFaults> loadGroupConfig(
     const std::filesystem::path& file);
 
-/// The same for text that was read elsewhere; `name` is the file's name in messages. A relative path in the store
+/// Reads and validates text in memory; `name` is the file's name in messages. A relative path in the store
 /// section is left as it is (so it is relative to the working directory).
 [[nodiscard]] TENURE_API boost::system::result<GroupConfig, ConfigFaults> loadGroupConfigFromText(
     std::string_view text, const std::string& name, const VariableSource& variables = environmentVariables());
@@ -72,12 +72,12 @@ using VariableSource = std::function<std::optional<std::string>(const std::strin
 
 /// Reads a file as client-go does, or several with colons between, as in KUBECONFIG: of a name that several have the
 /// first entry counts, and those that are not there are left out. `context`: one of theirs; empty: their
-/// current-context. Server, authority and user are those of the context; the namespace too, unless `given` has one, and
-/// else it is "default". All else stays as it is in `given`, which must have no server and no user. A relative path in
-/// a file is taken relative to its directory. A file has at most 16 MiB.
+/// current-context. Server, authority and user are those of the context; the namespace too, unless `given` has one;
+/// the default is "default". Other fields stay as they are in `given`, which must have no server and no user. A
+/// relative path in a file is taken relative to its directory. A file has at most 16 MiB.
 ///
 /// Of a user it takes a token (`token`, or `tokenFile`, which is read again as long as the store lives) and a client's
-/// certificate, of a cluster its server, authority, `tls-server-name` and `proxy-url`. Other ways to be somebody are
+/// certificate, of a cluster its server, authority, `tls-server-name` and `proxy-url`. Other ways to authenticate are
 /// faults, each by its name: `exec` and `auth-provider`, which start programs, `username` and `password`, `as`. So is
 /// `insecure-skip-tls-verify`. For a server without TLS, client-go takes neither user nor authority, nor does this.
 ///
@@ -85,7 +85,7 @@ using VariableSource = std::function<std::optional<std::string>(const std::strin
 [[nodiscard]] TENURE_API boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsFrom(
     const std::filesystem::path& file, const std::string& context = {}, KubernetesStoreOptions given = {});
 
-/// The same for text that was read elsewhere; `file` is its name in messages, and relative paths start at its
+/// Reads text in memory; `file` is its name in messages, and relative paths start at its
 /// directory.
 [[nodiscard]] TENURE_API boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsFromText(
     std::string_view text, const std::filesystem::path& file, const std::string& context = {},

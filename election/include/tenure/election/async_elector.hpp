@@ -15,11 +15,10 @@ namespace tenure {
 /// One term and the work under it. The work lasts until this object is destroyed: only then does the elector release
 /// the lease (I9). As with any work, it has lease.drain_timeout from the end of the term on. An object that is
 /// destroyed before its term has ended gives the term up, as LeaderElector::stepDown does: so does one that arrives
-/// where nobody wants it any more. Move-only; a moved-from term may only be destroyed or assigned to. It may outlive
+/// after its wait was cancelled. Move-only; a moved-from term may only be destroyed or assigned to. It may outlive
 /// its elector.
 class TENURE_API AwaitedTerm {
  public:
-  AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept;  // internal
   AwaitedTerm(AwaitedTerm&&) noexcept = default;
   AwaitedTerm& operator=(AwaitedTerm&&) noexcept = default;
 
@@ -27,17 +26,21 @@ class TENURE_API AwaitedTerm {
   [[nodiscard]] FencingToken fencingToken() const noexcept { return term_.fencingToken(); }
   [[nodiscard]] bool leads() const noexcept { return term_.leads(); }
 
-  /// Calls `done(true)` once when the work must stop, on a thread of the library; inside this call if that was before.
-  /// After a request of `cancel` it calls `done(false)` instead. `done` must not throw: that ends the process.
-  void whenRevoked(std::function<void(bool)> done, const std::stop_token& cancel = {}) const;
-
  private:
+  friend class AsyncElector;
+  AwaitedTerm(Leadership term, std::shared_ptr<void> work) noexcept;
+
   Leadership term_;
   std::shared_ptr<void> work_;
 };
 
+/// Calls `done(true)` once when the work under `term` must stop, on a thread of the library; inside this call if that
+/// was before. After a request of `cancel` it calls `done(false)` instead. `done` must not throw: that ends the
+/// process.
+TENURE_API void whenRevoked(const Leadership& term, std::function<void(bool)> done, const std::stop_token& cancel = {});
+
 /// A LeaderElector without callbacks, for programs that wait: with Boost.Asio's tokens and coroutines by
-/// <tenure/election/elector_asio.hpp>. Nobody need wait: a term that nobody takes is led without work, and ends as any.
+/// <tenure/election/elector_asio.hpp>. A term that is not taken is led without work, and ends like any other.
 ///
 /// Runtime::executor is not used, because a thread is held for as long as the work of a term lasts: one of the
 /// library's own callback threads. All other calls are as those of LeaderElector.
@@ -57,11 +60,11 @@ class TENURE_API AsyncElector {
   /// library.
   void requestStop(std::function<void(ReleaseResult)> done = {});
   ReleaseResult stop();
-  /// For everything else: status, step-down, views.
+  /// For all other calls: status, step-down, views.
   [[nodiscard]] LeaderElector& elector() noexcept;
 
   /// Calls `done` once, on a thread of the library or inside this call, with the next term that this process leads, or
-  /// the present one if nobody has taken it; with nothing after stop, or after a request of `cancel`. Each term goes to
+  /// the present one if it was not taken; with nothing after stop, or after a request of `cancel`. Each term goes to
   /// one wait, the oldest. `done` must not throw: that ends the process.
   void whenElected(std::function<void(std::optional<AwaitedTerm>)> done, const std::stop_token& cancel = {});
 

@@ -29,14 +29,14 @@ auto asyncWaitElected(AsyncElector& elector, const Executor& executor, Completio
       std::forward<CompletionToken>(token));
 }
 
-/// As AwaitedTerm::whenRevoked, but completes with `void(bool)`, by the rules of asyncCall: true once the work must
-/// stop, false if the wait was cancelled. `term` need not outlive the wait.
+/// As whenRevoked, but completes with `void(bool)`, by the rules of asyncCall: true once the work must
+/// stop, false if the wait was cancelled. `term` does not have to outlive the wait.
 template <class Executor, class CompletionToken = boost::asio::default_completion_token_t<Executor>>
 auto asyncWaitRevoked(const AwaitedTerm& term, const Executor& executor, CompletionToken&& token = CompletionToken{}) {
   return asyncCall<bool>(
       executor,
       [leadership = term.leadership()](const std::function<void(bool)>& done, const std::stop_token& cancel) {
-        AwaitedTerm{leadership, nullptr}.whenRevoked(done, cancel);
+        whenRevoked(leadership, done, cancel);
       },
       std::forward<CompletionToken>(token));
 }

@@ -15,9 +15,9 @@
 namespace tenure {
 
 /// Whether an elector leads, by the clock at one moment.
-struct TENURE_API LeaderStanding {
+struct LeaderStanding {
   bool leads{false};
-  FencingToken token{};                   ///< of the term if it leads, else none
+  FencingToken token{};                   ///< of the term if it leads, otherwise none
   std::chrono::nanoseconds remaining{0};  ///< as LeaderElector::remaining()
 };
 
@@ -28,12 +28,10 @@ struct TENURE_API LeaderStanding {
 /// A default-constructed view is of no elector: only `operator bool` may be called.
 class TENURE_API ElectorView {
  public:
-  struct Parts;  // internal
-
   ElectorView() = default;
-  explicit ElectorView(std::shared_ptr<const Parts> parts) noexcept : parts_{std::move(parts)} {}
   [[nodiscard]] explicit operator bool() const noexcept { return parts_ != nullptr; }
-  [[nodiscard]] const std::shared_ptr<const Parts>& parts() const noexcept { return parts_; }  // internal
+  /// Whether both are of the same elector.
+  friend bool operator==(const ElectorView&, const ElectorView&) = default;
 
   [[nodiscard]] const std::string& group() const noexcept;
   [[nodiscard]] const std::string& candidate() const noexcept;  ///< unique text, as in the record
@@ -54,10 +52,14 @@ class TENURE_API ElectorView {
   [[nodiscard]] std::int64_t electedAtMillis() const noexcept;
 
   /// For how long the renewal thread should have worked for this elector and has not; zero if nothing is due. A few
-  /// milliseconds are usual. It also counts time in which the whole process stood still.
+  /// milliseconds are usual. It also counts time in which the whole process did not run.
   [[nodiscard]] std::chrono::nanoseconds overdue() const noexcept;
 
  private:
+  friend class ElectorImpl;
+  struct Parts;
+  explicit ElectorView(std::shared_ptr<const Parts> parts) noexcept : parts_{std::move(parts)} {}
+
   std::shared_ptr<const Parts> parts_{};
 };
 
@@ -65,22 +67,23 @@ class TENURE_API ElectorView {
 /// shard is left. A default-constructed view is of no elector: only `operator bool` may be called.
 class TENURE_API ShardsView {
  public:
-  class Board;  // internal
-
   ShardsView() = default;
-  explicit ShardsView(std::shared_ptr<const Board> board) noexcept : board_{std::move(board)} {}
   [[nodiscard]] explicit operator bool() const noexcept { return board_ != nullptr; }
 
   [[nodiscard]] const std::string& group() const noexcept;
 
   /// The shards that this process leads or competes for, in order. The group of each is that of its lease, such as
-  /// `billing/7`. Counts of a shard go on when it comes back. Empty if another thread changes the list at this moment.
+  /// `billing/7`. A shard that comes back keeps its counts. Empty if another thread changes the list at this moment.
   [[nodiscard]] std::optional<std::vector<ElectorView>> tryElectors() const;
 
   /// Whether the elector has started, has not been stopped, and knows from its store who holds which shard.
   [[nodiscard]] bool competes() const noexcept;
 
  private:
+  friend class ShardedElector;
+  class Board;
+  explicit ShardsView(std::shared_ptr<const Board> board) noexcept : board_{std::move(board)} {}
+
   std::shared_ptr<const Board> board_{};
 };
 

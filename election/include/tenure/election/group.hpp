@@ -10,18 +10,18 @@
 #include <boost/system/result.hpp>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 namespace tenure {
 
 class LeaseStore;
 
-/// What happens when leadership is lost and the work does not end in time (before validity ends).
+/// The reaction when leadership is lost and the work does not end in time (before validity ends).
 enum class OnLost {
-  callback,   ///< the stop token fires and onRevoked is called; nothing more
-  terminate,  ///< also, the process ends itself with lostExitCode: for work that cannot be fenced
+  callback,   ///< only the stop token fires and onRevoked is called
+  terminate,  ///< in addition, the process ends itself with lostExitCode: for work that cannot be fenced
 };
 
 /// Exit code of a process that ends itself because of OnLost::terminate (EX_TEMPFAIL + 5).
@@ -33,7 +33,13 @@ enum class CandidateMode {
   observe,  ///< follows whoever leads; never leads, and writes no record
 };
 
-struct TENURE_API CandidateOptions {
+/// The reaction of a leader that turns unready (LeaderElector::setReady).
+enum class OnUnready {
+  keep,      ///< leads on: a leader that works badly may be better than none
+  stepDown,  ///< gives leadership up, as LeaderElector::stepDown does
+};
+
+struct CandidateOptions {
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'. 128 random bits
   /// make it unique for each process, so two processes may have the same name. Empty: the host name.
   std::string id{};
@@ -43,17 +49,18 @@ struct TENURE_API CandidateOptions {
   unsigned priority{0};
   /// `observe` is for groups with one lease.
   CandidateMode mode{CandidateMode::compete};
-  /// Where this process can be reached, for those who follow the leader (LeaderInfo::address), such as
+  /// The address of this process, for programs that follow the leader (LeaderInfo::address), such as
   /// `10.0.0.5:8080`. 1 to 256 printable characters of ASCII without spaces; nothing interprets them. A leader that has
   /// one writes it into its record with one renewal right after it was elected; in a sharded group, into that of each
   /// shard. Empty: it states none.
   std::string address{};
   /// If set, this candidate asks a leader that states a worse (higher) priority to step down, once it has watched that
   /// leader's term for this long, without a break and ready to lead itself. It asks as `tenure resign` does, once in a
-  /// term, and never takes the lease by force. So the leader has led for at least this long, and ends its work in
+  /// term, and never takes the lease by force. The leader has then led for at least this long, and ends its work in
   /// order. 1 s .. 24 h. For candidates that compete, of groups with one lease. Unset: it waits until the lease is
   /// free.
   std::optional<std::chrono::milliseconds> reclaimAfter{};
+  OnUnready onUnready{OnUnready::keep};
 
   friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
 };
@@ -78,7 +85,7 @@ struct TENURE_API ShardOptions {
 };
 
 /// Options as the user gives them; see config/reference.yaml for the same keys in YAML.
-struct TENURE_API GroupOptions {
+struct GroupOptions {
   std::string group{};  ///< the lease's name; required
   CandidateOptions candidate{};
   LeaseOptions lease{};
@@ -105,6 +112,7 @@ class TENURE_API Group {
   [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
 
  private:
+  friend struct CheckedGroup;
   Group(GroupOptions options, LeaseTiming timing, std::shared_ptr<LeaseStore> store, Logger logger);
   GroupOptions options_;
   LeaseTiming timing_;

@@ -1,4 +1,4 @@
-// LeaderFollower: tells a program who leads, without a candidacy.
+// LeaderFollower: shows a program the leader, without a candidacy.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,28 @@
 
 namespace tenure {
 
-/// For programs that only need to know whom to ask: it never leads, writes no record and creates no table.
+/// For programs that only need to know the leader: it never leads, writes no record and creates no table.
 ///
-/// What it sees is what the record says, and it may be as old as the last look. A leader that has died is shown until
-/// somebody else has taken the lease or an operator has cleared it away. So treat it as a hint: let the leader refuse
-/// what it cannot do, and give it LeaderInfo::token, so that it can tell that it is not the one who was meant.
+/// It reports the record as of its last read. A leader that has died is shown until another candidate has taken the
+/// lease or an operator has removed the record. Treat it as a hint: let the leader refuse what it cannot do, and send
+/// it LeaderInfo::token, by which it knows whether it is the one that was meant.
 ///
-/// It reads the record as often as a candidate that waits: about once in each heartbeat (lease.heartbeat of its own
-/// group, adapted to the leader's), a little after it. Where the store notifies of changes (LeaseStore::watch: SQLite
-/// on this machine, memory), it also looks at each notice. For that the SQLite store keeps a file of this process in
-/// the directory beside the database. With DynamoDB there are the reads alone.
+/// The record is read as often as by a candidate that waits: about once in each heartbeat (the lease.heartbeat of
+/// this group, adapted to the leader's), and at each notice of a change:
+/// - sqlite: notices within one machine; the store keeps a file of this process in the directory next to the database
+/// - postgresql: notices, except behind a pooler in transaction mode without `store.listen`
+/// - etcd, kubernetes: a watch; kubernetes needs the rights `list` and `watch`
+/// - dynamodb: no notices, the reads alone
 ///
 /// Threads, fork() and moved-from objects: as for LeaderElector.
 class TENURE_API LeaderFollower {
  public:
-  /// Called with what the first look shows, and at each change: another holder, term or address, nobody. Empty: nobody
-  /// leads. A holder may also be an operator's pause, under which nobody leads (pauseIn). One call at a time, in order,
-  /// on the runtime's executor; it may block. Exceptions are logged.
+  /// Called with the result of the first read, and at each change of holder, term or address. Empty: there is no
+  /// leader. The holder may also be an operator's pause, under which no candidate leads (pauseIn). One call at a time,
+  /// in order, on the runtime's executor; it may block. Exceptions are logged.
   using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
 
-  /// Does nothing yet. Throws std::invalid_argument for a group with shards: each of these has a leader of its own. The
+  /// Does nothing yet. Throws std::invalid_argument for a group with shards: each of these has its own leader. The
   /// candidate's priority, mode and reclaimAfter do not count.
   explicit LeaderFollower(const Group& group, Callback changed = {}, Runtime runtime = {});
 
@@ -40,9 +42,9 @@ class TENURE_API LeaderFollower {
   /// Ends it, and waits at most one lease for callbacks that are running or due. In a callback it returns at once.
   void stop() { static_cast<void>(elector_.stop()); }
 
-  /// The leader as last seen. Empty: nobody leads, or nothing was seen yet (LeaseStatus::leaderSeenAgo is negative).
+  /// The leader as last seen. Empty: no leader, or no read has succeeded yet (LeaseStatus::leaderSeenAgo is negative).
   [[nodiscard]] std::optional<LeaderInfo> current() const { return status().leader; }
-  /// Also tells the age of that knowledge, and what prevents a look.
+  /// Includes the age of that knowledge, and the error that prevents a read.
   [[nodiscard]] LeaseStatus status() const { return elector_.status().lease; }
 
  private:

@@ -18,7 +18,7 @@
 namespace tenure {
 
 /// One of the leases of a sharded group.
-struct TENURE_API Shard {
+struct Shard {
   std::size_t index{0};  ///< 0 .. number of shards - 1, in the order of the options
   std::string name;      ///< its number, or the name that the options give it
 
@@ -29,40 +29,40 @@ struct TENURE_API Shard {
 /// come in order and never at the same time. onShardElected and onShardRevoked alternate strictly, both may block, and
 /// a shard is released only after its onShardRevoked has returned. Calls about different shards run in parallel, as far
 /// as the executor allows it.
-struct TENURE_API ShardListener {
+struct ShardListener {
   std::function<void(const Shard&, const Leadership&)> onShardElected{};
   std::function<void(const Shard&, const TermEnd&)> onShardRevoked{};
   std::function<void(const Shard&, const Doubt&)> onShardInDoubt{};
 };
 
-struct TENURE_API OwnedShard {
+struct OwnedShard {
   Shard shard;
   FencingToken fencingToken;
 };
 
-/// What a candidate knows about itself and about its group.
-struct TENURE_API ShardedStatus {
+/// The knowledge of a candidate about itself and about its group.
+struct ShardedStatus {
   std::string group;
   std::string candidate;  ///< unique text, as in the records
   std::string store;      ///< LeaseStore::describe()
   std::vector<OwnedShard> owned{};
   std::size_t shards{0};
-  std::size_t unowned{0};                  ///< shards that nobody held when it looked last
+  std::size_t unowned{0};                  ///< shards without a holder at its last listing
   std::vector<std::string> members{};      ///< unique texts of the candidates that were present then, in order
   std::chrono::nanoseconds listedAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
-  std::optional<StoreError> lastError{};   ///< of the last listing that failed, also if later ones did not
+  std::optional<StoreError> lastError{};   ///< of the last listing that failed, even if later ones succeeded
 };
 
 /// Competes for the shards of its group until it is stopped. Give every candidate the same shards.
 ///
-/// Each shard is a plain lease, `group/NAME`, with a fencing token of its own; at most one candidate is its valid
-/// leader at a time, by the rules of LeaderElector (I1 to I12); nothing below weakens this. Each candidate decides
+/// Each shard is a plain lease, `group/NAME`, with its own fencing token; at most one candidate is its valid
+/// leader at a time, by the rules of LeaderElector (I1 to I12). Each candidate decides
 /// alone how the shards are spread, from one listing in each period. The numbers of shards of the candidates that are
-/// present end at most one apart (unless maxLeases limits them). When a candidate comes or goes, no more shards move
-/// than necessary. A shard moves in an orderly way, by onShardRevoked, drain and release. A candidate is present while
-/// it holds one of the leases `group/member/N`.
+/// present then differ by at most one (unless maxLeases limits them). When a candidate comes or goes, only as many
+/// shards move as necessary. A shard moves in an orderly way, by onShardRevoked, drain and release. A candidate is
+/// present while it holds one of the leases `group/member/N`.
 ///
-/// `candidate.priority` takes no shard away from anybody: among candidates with the same number of shards, the
+/// `candidate.priority` takes no shard from another candidate: among candidates with the same number of shards, the
 /// preferred one is the first to get a free shard and the last to give one up. `OnLost::terminate` applies to each
 /// shard.
 ///
@@ -82,15 +82,15 @@ class TENURE_API ShardedElector {
   ShardedElector(ShardedElector&&) noexcept;
   ShardedElector& operator=(ShardedElector&&) noexcept;
 
-  /// Starts competing and returns at once. A store that cannot be reached is retried for ever, and status() shows it. A
-  /// second call does nothing. An elector that was stopped cannot be started again (throws std::logic_error).
+  /// Starts competing and returns at once. A store that cannot be reached is retried until stop(), and status() shows
+  /// it. A second call does nothing. An elector that was stopped cannot be started again (throws std::logic_error).
   void start();
 
   /// Ends the candidacy: others see that it leaves, then each shard is given up in an orderly way (stop token,
   /// onShardRevoked, drain, release), all at the same time. Returns when this is done, at most drain timeout + one
   /// lease (+ 1 s) after the call. The result is `released` if every shard that it led was released, `notHeld` if it
-  /// led none, else the worst result of a shard (`notDrained`, `unknown`). In one of its own callbacks, or on a thread
-  /// of a scheduler of yours, it acts as requestStop() and returns `unknown`.
+  /// led none, otherwise the worst result of a shard (`notDrained`, `unknown`). In one of its callbacks, or on a
+  /// thread of a scheduler of yours, it acts as requestStop() and returns `unknown`.
   ReleaseResult stop();
 
   /// Begins what stop() does and returns at once. `done`: as that of LeaderElector.
@@ -108,7 +108,7 @@ class TENURE_API ShardedElector {
   /// This candidate's unique text, `id#incarnation`.
   [[nodiscard]] const std::string& candidate() const noexcept;
 
-  /// What monitoring reads. Call it before start(), or what is counted of shards begins with those taken later.
+  /// The view for monitoring. Call it before start(); otherwise only shards that are taken later are counted.
   [[nodiscard]] ShardsView view();
 
  private:

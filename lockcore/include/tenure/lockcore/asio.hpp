@@ -35,15 +35,15 @@ namespace tenure {
 /// may be run by several threads. Keep it running and responsive: a blocked loop renews nothing. Leadership still ends
 /// on time then: isLeader() reads the clock, and a thread of the library itself fires the stop token.
 ///
-/// The execution context may be destroyed at any time, also while electors, clients and locks still have the scheduler:
+/// The execution context may be destroyed at any time, even while electors, clients and locks still have the scheduler:
 /// what was to run there is destroyed with it. Join its threads first, as Asio asks.
 [[nodiscard]] TENURE_API std::shared_ptr<Scheduler> makeAsioScheduler(boost::asio::any_io_executor executor);
 
 namespace detail {
 
-/// What threads of the library have of a loop whose owner may destroy it at any time: something that lives on the loop,
-/// such as a strand, and ends with the loop at the latest. Whoever comes later finds nothing, instead of a loop that is
-/// gone.
+/// A link of the library's threads to a loop that its owner may destroy at any time: it keeps an object on the loop,
+/// such as a strand, that ends with the loop at the latest. A later caller finds no object, instead of a destroyed
+/// loop.
 class TENURE_API LoopLink {
  public:
   /// `kept` is destroyed by the thread that destroys the execution context, unless the last reference to the link was
@@ -89,16 +89,14 @@ struct WaitingHandler {
   Handler handler;
   boost::asio::executor_work_guard<Executor> work;
 
-  struct Drop {
-    void operator()(WaitingHandler* waiting) const { static_cast<void>(take(waiting)); }
-  };
-  using Pointer = std::unique_ptr<WaitingHandler, Drop>;
+  using Pointer = std::unique_ptr<WaitingHandler, void (*)(WaitingHandler*)>;
 
   [[nodiscard]] static Pointer make(Handler handler, const Executor& executor) {
     Allocator allocator{boost::asio::get_associated_allocator(handler)};
     void* const memory = std::allocator_traits<Allocator>::allocate(allocator, 1);
     return Pointer{::new (memory)
-                       WaitingHandler{std::move(handler), boost::asio::executor_work_guard<Executor>{executor}}};
+                       WaitingHandler{std::move(handler), boost::asio::executor_work_guard<Executor>{executor}},
+                   [](WaitingHandler* waiting) { static_cast<void>(take(waiting)); }};
   }
   [[nodiscard]] static WaitingHandler take(WaitingHandler* waiting) {
     Allocator allocator{boost::asio::get_associated_allocator(waiting->handler)};
@@ -119,10 +117,10 @@ struct WaitingHandler {
 /// of tenure are built on it, and whoever wraps another of the library's callbacks may use it too. `begin` must not
 /// throw.
 ///
-/// The calls keep these rules. They complete on the executor that is associated with the handler, else on
+/// The calls keep these rules. They complete on the executor that is associated with the handler, otherwise on
 /// `executor`, which has outstanding work until then; never inside the call that starts them. The handler is kept in
 /// memory from its associated allocator, which is given back before the handler is called. That allocator is used in
-/// the call that starts and on the executor, never on a thread of the library, so it need not be safe for threads.
+/// the call that starts and on the executor, never on a thread of the library, so it may be unsafe for threads.
 /// Cancellation of any type requests `cancel`: the slot is assigned before the start, and cleared before the
 /// handler is called, because it is the handler's again then. There is no error_code and no exception: the Result says
 /// what happened. The execution context may be destroyed first, as for any handler of Asio's: then the handler is

@@ -1,6 +1,6 @@
-// Who competes. Records hold a candidate's unique text, `name#incarnation`, and it is compared exactly. The name is
-// what people configured and recognise. The incarnation is 128 random bits (32 hex digits), drawn when the candidate is
-// made. So two processes with one name, a restarted process or a cloned machine never share a lease.
+// A candidate's identity. Records hold a candidate's unique text, `name#incarnation`, and it is compared exactly. The
+// name is what people configured and recognise. The incarnation is 128 random bits (32 hex digits), drawn when the
+// candidate is made. Two processes with one name, a restarted process or a cloned machine never share a lease.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ namespace tenure {
 /// The name as it was configured, taken out of a holder text, for people: everything before the last '#'.
 [[nodiscard]] TENURE_API std::string_view nameOf(std::string_view holderText) noexcept;
 
-/// A holder in a short form by which people tell it from others: `name (1a2b3c4d)`, with eight digits of the
+/// A holder in a short form by which people recognise it: `name (1a2b3c4d)`, with eight digits of the
 /// incarnation. Text that other clients wrote may have any length, so a name of more than 64 bytes is cut.
 [[nodiscard]] TENURE_API std::string personOf(std::string_view holderText);
 

@@ -13,10 +13,10 @@ namespace tenure {
 /// One moment as three clocks of this process saw it. Comparable only with other moments of the same boot of the
 /// same machine; never stored, never sent anywhere.
 ///
-/// Why three: CLOCK_MONOTONIC is slewed by time daemons (chrony's default allows 8.3 %) and stands still while the
-/// machine is suspended; CLOCK_MONOTONIC_RAW is not slewed but also stands still; CLOCK_BOOTTIME counts suspend but
+/// Why three: CLOCK_MONOTONIC is slewed by time daemons (chrony's default allows 8.3 %) and stops while the
+/// machine is suspended; CLOCK_MONOTONIC_RAW is not slewed but also stops; CLOCK_BOOTTIME counts suspend but
 /// is slewed. Together they bound the true elapsed time from both sides.
-struct TENURE_API Instant {
+struct Instant {
   std::chrono::nanoseconds raw{0};
   std::chrono::nanoseconds monotonic{0};
   std::chrono::nanoseconds boottime{0};

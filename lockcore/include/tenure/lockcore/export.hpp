@@ -8,6 +8,6 @@
 #endif
 
 /// On each class and function of a public header that is neither a template nor inline. Shared libraries of tenure are
-/// compiled with -fvisibility=hidden, so their dynamic tables have what is marked and nothing else. An internal header
-/// has it where another library of tenure uses its declaration; that is no promise to anybody else.
+/// compiled with -fvisibility=hidden, so their dynamic tables have only marked symbols. An internal header
+/// has it where another library of tenure uses its declaration; that is no promise to users.
 #define TENURE_API __attribute__((visibility("default")))

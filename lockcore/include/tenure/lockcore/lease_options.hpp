@@ -12,8 +12,8 @@
 
 namespace tenure {
 
-/// What is wrong with one option.
-struct TENURE_API OptionFault {
+/// The fault of one option.
+struct OptionFault {
   std::string field;    ///< its path in the options struct, such as "lease.stopMargin"
   std::string message;  ///< a sentence with what is allowed
   /// The value is outside of the option's own range, so it would be refused whatever the other options say.
@@ -35,8 +35,8 @@ inline constexpr std::chrono::milliseconds maxLeaseDuration = std::chrono::hours
 inline constexpr unsigned maxPriority = 50;
 
 /// Options as the user gives them. Values that are not set are computed from `duration`.
-struct TENURE_API LeaseOptions {
-  /// How long the lease of a silent holder lasts. It is also the time to fail over after a freeze. 100 ms .. 24 h.
+struct LeaseOptions {
+  /// How long a lease lasts after its last renewal. It is also the time to fail over after a freeze. 100 ms .. 24 h.
   std::chrono::milliseconds duration{10'000};
 
   /// How often the holder renews. A heartbeat may come up to a 32nd of this earlier, so that the heartbeats of many
@@ -75,7 +75,7 @@ class TENURE_API LeaseTiming {
   [[nodiscard]] std::chrono::milliseconds drainTimeout() const noexcept { return drainTimeout_; }
   [[nodiscard]] std::optional<std::chrono::milliseconds> progressTimeout() const noexcept { return progressTimeout_; }
 
-  /// How long the holder's right lasts, counted from the sending of an acknowledged write: duration - guard.
+  /// How long the holder's validity lasts, counted from the sending of an acknowledged write: duration - guard.
   [[nodiscard]] std::chrono::milliseconds validFor() const noexcept { return duration_ - guard_; }
   /// How long the holder leads without a further acknowledged write: validFor - stopMargin.
   [[nodiscard]] std::chrono::milliseconds leadsFor() const noexcept { return validFor() - stopMargin_; }

@@ -12,8 +12,8 @@
 #include <string>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/outcomes.hpp>
@@ -22,32 +22,32 @@
 namespace tenure {
 
 /// Options as the user gives them; LockClient's constructor checks them.
-struct TENURE_API LockClientOptions {
+struct LockClientOptions {
   /// As GroupOptions::candidate.id: a name that people recognise. 128 random bits make it unique for each client.
   /// Empty: the host name.
   std::string candidate{};
-  /// The timing of each lock that has no timing of its own. lease.progressTimeout does not apply to locks.
+  /// The default timing of each lock. lease.progressTimeout does not apply to locks.
   LeaseOptions lease{};
   /// The number of keys for which tryAcquire remembers what it saw. Beyond that the oldest key is forgotten; the only
-  /// cost is that the wait for this key begins again. About 700 bytes each. 0 .. 1,000,000.
+  /// cost is that the wait for this key starts again. About 700 bytes each. 0 .. 1,000,000.
   std::size_t remembered{10'000};
   Logger logger{};
 };
 
-/// Options of one acquisition. `AcquireOptions{}` waits for ever, uses the client's timing and stores no data beside
+/// Options of one acquisition. `AcquireOptions{}` waits without limit, uses the client's timing and stores no data with
 /// the lock.
-struct TENURE_API AcquireOptions {
-  /// How long a silent holder of this lock keeps it; see LeaseOptions::duration. Unset: the client's.
+struct AcquireOptions {
+  /// How long this lock lasts after its last renewal; see LeaseOptions::duration. Unset: the client's.
   std::optional<std::chrono::milliseconds> lease{};
   /// How often it is renewed; see LeaseOptions::heartbeat. Unset: the client's, or lease / 3 if `lease` is set.
   std::optional<std::chrono::milliseconds> heartbeat{};
   /// No heartbeats in the background: only Lock::renew() and its variants renew the lock.
   bool manualHeartbeat{false};
 
-  /// How long to compete. Unset: for ever. 0: a single attempt, as tryAcquire. At most 24 h.
+  /// How long to compete. Unset: without limit. 0: a single attempt, as tryAcquire. At most 24 h.
   std::optional<std::chrono::milliseconds> waitFor{};
   /// How often the present holder is expected to renew, if that differs from this lock's heartbeat. It sets the
-  /// interval of the first polls; the client then learns the real interval by itself. 10 ms .. 24 h.
+  /// interval of the first polls; the client then learns the real interval. 10 ms .. 24 h.
   std::optional<std::chrono::milliseconds> poll{};
 
   /// How long the clients of this process that share a store object may keep the lock among themselves, by releasing
@@ -60,7 +60,7 @@ struct TENURE_API AcquireOptions {
   /// store sends notifications. At most 24 h.
   std::optional<std::chrono::milliseconds> yieldFor{};
 
-  /// Bytes to be kept beside the lock. Unset: the data in the record stays.
+  /// Bytes to be kept with the lock. Unset: the data in the record stays.
   std::optional<std::string> data{};
   /// False: `data` is only written if the record has none.
   bool replaceData{true};
@@ -78,7 +78,7 @@ struct TENURE_API AcquireOptions {
 
 /// Options of Lock::renew. Each field that is set is in the record once the call has succeeded, and later heartbeats
 /// keep it.
-struct TENURE_API RenewOptions {
+struct RenewOptions {
   /// A new lease duration. If it is longer, it counts for this holder from the store's acknowledgement; if it is
   /// shorter, from the sending. Background heartbeats follow it: lease / 3.
   std::optional<std::chrono::milliseconds> lease{};
@@ -89,14 +89,14 @@ struct TENURE_API RenewOptions {
 };
 
 /// Options of Lock::release.
-struct TENURE_API ReleaseOptions {
-  /// Bytes to be left beside the lock. Unset: the data in the record stays.
+struct ReleaseOptions {
+  /// Bytes to be left with the lock. Unset: the data in the record stays.
   std::optional<std::string> data{};
   bool clearData{false};  ///< not together with `data`
   /// Remove the record instead of marking it; unset: as AcquireOptions::deleteOnRelease said.
   std::optional<bool> deleteRecord{};
-  /// How long to wait for the store's answer; the release goes on in the background after that. Unset: one lease and a
-  /// second. 0: do not wait.
+  /// How long to wait for the store's answer; the release continues in the background after that. Unset: one lease and
+  /// a second. 0: do not wait.
   std::optional<std::chrono::milliseconds> waitFor{};
 
   friend bool operator==(const ReleaseOptions&, const ReleaseOptions&) = default;
@@ -131,7 +131,7 @@ class TENURE_API Lock {
   [[nodiscard]] FencingToken fencingToken() const noexcept;
 
   /// Whether this term still holds the lock, judged by the clock at this call. It is false from the moment the work was
-  /// told to stop, and turns false on time even if every thread of the library is blocked. No lock, no allocation, no
+  /// asked to stop, and turns false on time even if every thread of the library is blocked. No lock, no allocation, no
   /// I/O.
   [[nodiscard]] bool isHeld() const noexcept;
   /// Whether the lease of this term is still valid. It stays true longer than isHeld(), by lease.stopMargin, while the
@@ -140,17 +140,17 @@ class TENURE_API Lock {
   /// Time until isHeld() turns false, unless the lease is renewed before. Never negative.
   [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
   /// Fires when the work must stop: the lock was lost, released, or its client closed. Stop callbacks run on a thread
-  /// of the library that does nothing else. They must not throw and should be short.
+  /// of the library that only runs those. They must not throw and should be short.
   [[nodiscard]] std::stop_token stopToken() const noexcept;
 
-  /// Calls `callback` once if the lock ends without this handle being released, also if it has already ended. The
+  /// Calls `callback` once if the lock ends without this handle being released, even if it has already ended. The
   /// callback runs on the client's callback executor, in order with the lock's other callbacks, never inside this call,
   /// never under a mutex of the library. It may block and may call anything; its exceptions are contained and logged.
   /// It may still come or run when the handle is gone, but not when the client is gone (see ~LockClient). When the
   /// client closes, the release waits for the callback, for at most lease.drainTimeout.
   void onLost(std::function<void(const TermEnd&)> callback);
   /// Calls `callback` with the remaining time when remaining() has fallen to `before`, once for each time that it falls
-  /// so low. Where heartbeats run, that only happens when they fail. `before` must be more than 0, and less than what
+  /// so low. If heartbeats run, that only happens when they fail. `before` must be more than 0, and less than what
   /// is left just before a heartbeat (lease - guard - stopMargin - heartbeat; with manual heartbeats no heartbeat is
   /// subtracted). The callback runs as onLost's does.
   [[nodiscard]] LockResult<void> onExpiring(std::chrono::milliseconds before,
@@ -173,7 +173,7 @@ class TENURE_API Lock {
   /// never changes the lease duration: asking for more than the lease can give is LockErrc::invalidOptions.
   LockResult<void> ensure(std::chrono::milliseconds least);
 
-  /// The data beside the lock: as it was when acquired, or as this handle changed it last. Empty if there is none.
+  /// The data of the lock: as it was when acquired, or as this handle changed it last. Empty if there is none.
   [[nodiscard]] std::string data() const;
   LockResult<void> setData(std::string data) { return renew({.data = std::move(data)}); }
   LockResult<void> clearData() { return renew({.clearData = true}); }
@@ -186,7 +186,7 @@ class TENURE_API Lock {
   [[nodiscard]] const std::string& leaseName() const noexcept;
   [[nodiscard]] const std::string& holder() const noexcept;
 
-  /// Another handle of the same term, for a callee that wants a handle of its own. The lock is given up when the last
+  /// Another handle of the same term, for a callee that needs its own handle. The lock is given up when the last
   /// handle is released. LockErrc::notHeld or lost if this handle holds nothing.
   [[nodiscard]] LockResult<Lock> share() const;
 

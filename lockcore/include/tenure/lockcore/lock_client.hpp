@@ -1,4 +1,4 @@
-// LockClient: thousands of locks over one store, for short critical sections and for rights that are held long.
+// LockClient: thousands of locks over one store, for short critical sections and for long-lived locks.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/lock_error.hpp>
@@ -27,7 +26,7 @@ class LeaseStore;
 enum class LeaseViewState {
   absent,    ///< there is no record
   released,  ///< the last holder gave it up
-  held,      ///< a record says that somebody holds it; only new versions show whether the holder lives
+  held,      ///< a record names a holder; only new versions show whether the holder lives
   corrupt,   ///< a record is there that is not understood; LeaseView::error() says why
 };
 
@@ -77,18 +76,18 @@ class TENURE_API LeaseView {
   std::optional<StoreError> error_{};
 };
 
-/// What became of each lock when its client closed. No lock is left out, whatever went wrong with another one.
+/// The result of each lock when its client closed. No lock is left out, even if another one failed.
 struct TENURE_API CloseReport {
   std::map<LeaseKey, ReleaseResult> locks{};  ///< those that were held, or being acquired
 
-  /// Whether no lock was left behind that has to expire by itself.
+  /// Whether no lock was left behind that has to expire.
   [[nodiscard]] bool clean() const noexcept;
 };
 
 /// Follows one key without ever competing for it; ends with the handle.
 class TENURE_API LeaseObserver {
  public:
-  /// Who holds the lock now, as far as it was seen; the optional is empty if nobody does.
+  /// The holder of the lock now, as far as it was seen; the optional is empty if there is none.
   using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
   [[nodiscard]] std::optional<LeaderInfo> holder() const;
 
@@ -106,7 +105,7 @@ class TENURE_API LeaseObserver {
 ///
 /// Threads: every method may be called from any thread. Blocking methods do not block on a thread of the client's own
 /// scheduler, but return LockErrc::wouldBlock. All locks of a process share one renewal thread. Each lock has
-/// heartbeats of its own, and slow heartbeats of another lock do not delay them (I12).
+/// its own heartbeats, and slow heartbeats of another lock do not delay them (I12).
 ///
 /// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing (acquireAsync's `done` gets
 /// the error inside the call); the parent is not affected.
@@ -162,26 +161,26 @@ class TENURE_API LockClient {
   /// The keys that it holds now, in order.
   [[nodiscard]] std::vector<LeaseKey> held() const;
 
-  /// What the store says of a key just now: one read. LockErrc::recordCorrupt for a record that is not understood.
+  /// The present record of a key: one read. LockErrc::recordCorrupt for a record that is not understood.
   /// Blocks for at most one lease (LockClientOptions::lease).
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key);
   /// All leases whose name starts with `prefix`, in key order. A record that is not understood has a view too
-  /// (`corrupt`), beside the good ones. Blocks for at most one lease.
+  /// (`corrupt`), next to the good ones. Blocks for at most one lease.
   [[nodiscard]] LockResult<std::vector<LeaseView>> list(const std::string& prefix);
   /// As list, for more leases than fit well into memory. `each` is called in this thread for one lease after the other,
   /// and ends the scan by returning false. Needs one call of the store for each of its pages (1 MB on DynamoDB, 1,000
   /// leases on SQLite) and keeps one page at a time. The order is the store's own: by key on SQLite, none on DynamoDB.
   /// An error is returned after `each` was called for everything before it. Blocks for at most one lease a page.
   [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const LeaseView&)>& each);
-  /// Follows the key. Calls `changed` (which may be empty) when somebody else holds it, or nobody; the callback runs as
-  /// Lock::onLost's does. Costs about one read in each heartbeat, or one for each change where the store sends
+  /// Follows the key. Calls `changed` (which may be empty) when another candidate holds it, or none; the callback runs
+  /// as Lock::onLost's does. Costs about one read in each heartbeat, or one for each change where the store sends
   /// notifications.
   [[nodiscard]] LockResult<LeaseObserver> observe(const LeaseKey& key, LeaseObserver::Callback changed = {});
 
-  /// Ends acquisitions under way, tells the work of each lock to stop (stop token, onLost with reason `stopped`), then
+  /// Ends acquisitions under way, asks the work of each lock to stop (stop token, onLost with reason `stopped`), then
   /// releases all locks at once. Each release is independent: an error of one prevents none of the others. Returns when
   /// all are done, at most lease.drainTimeout + the longest lease + 1 s after the call. A second call gives the same
-  /// report. In a callback of one of its locks or observers, or on a thread of its own scheduler, it returns at once
+  /// report. In a callback of one of its locks or observers, or on a thread of its scheduler, it returns at once
   /// and reports `unknown` for each release that is not done.
   CloseReport close();
 

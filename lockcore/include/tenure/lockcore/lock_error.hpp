@@ -1,4 +1,4 @@
-// What a lock client, or LockTokens, answers when it could not do its work.
+// The errors of a lock client and of LockTokens.
 #pragma once
 
 #include <iosfwd>
@@ -19,8 +19,8 @@ namespace tenure {
 enum class LockErrc {
   held,        ///< another candidate holds it: a single attempt (tryAcquire, waitFor 0), and any of LockTokens
   heldBySelf,  ///< this client holds, acquires or releases it just now; the store was not asked
-  /// waitFor is over, and another still holds it, or this client still releases it. Of LockTokens: nobody was seen
-  /// holding it at the end.
+  /// waitFor is over, and another still holds it, or this client still releases it. Of LockTokens: no holder was seen
+  /// at the end.
   timeout,
   missing,           ///< mustExist, and there is no record
   invalidOptions,    ///< bad key or options; nothing was done; all faults are named
@@ -52,7 +52,7 @@ TENURE_API std::ostream& operator<<(std::ostream& out, LockErrc code);
 // NOLINTNEXTLINE(readability-identifier-naming): Boost's name
 [[nodiscard]] TENURE_API boost::system::error_code make_error_code(LockErrc code) noexcept;
 
-struct TENURE_API LockError {
+struct LockError {
   LockErrc code;
   std::string message;                   ///< what was wrong, with which lock, what to do; for people: escaped
   std::optional<HolderInfo> holder{};    ///< who holds it, if that is known: for held, timeout, lost and superseded

@@ -1,4 +1,4 @@
-// Lock acquisition as a std::future. In a header of its own, so that users of lock_client.hpp need not pay for
+// Lock acquisition as a std::future. In a separate header, so that users of lock_client.hpp do not pay for
 // <future>.
 #pragma once
 

@@ -11,8 +11,6 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/logger.hpp>
@@ -24,11 +22,11 @@ class LeaseStore;
 
 struct LockTokenParts;
 
-/// What a token says about itself and its lock. Only LockTokens and `from` make one. It is cheap to copy and immutable,
-/// so any thread may read it. A renewal gives a new token; the old one has no power any more.
+/// A handle of a lock, as text that another process can use. Only LockTokens and `from` make one. It is cheap to copy
+/// and immutable, so any thread may read it. A renewal gives a new token; the old one is no longer valid.
 ///
-/// The token is no secret and no proof of identity: anybody who can write to the store can take the lock anyway. It
-/// names the one version of the record that its bearer wrote, and every write is conditioned on that version.
+/// The token is not a secret and proves no identity: any client that can write to the store can take the lock anyway.
+/// It names the one version of the record that its bearer wrote, and every write is conditioned on that version.
 class TENURE_API LockToken {
  public:
   /// Reads what text() wrote. `malformed` says whether the text is no token at all, is cut off, was changed, or has
@@ -53,10 +51,10 @@ class TENURE_API LockToken {
   /// LeaseStore::describe() of the store that made it; for messages only.
   [[nodiscard]] const std::string& store() const noexcept;
 
-  /// How long the lock is certainly still held if nobody renews it: the lease minus the guard for clock rates. It is
+  /// How long the lock is certainly still held without a renewal: the lease minus the guard for clock rates. It is
   /// counted from before the last acknowledged write was sent (invariant I2), by the clocks of this boot of this
   /// machine, which include suspend. Zero: over. Empty: the token comes from another machine or another boot, so no
-  /// clock here can tell; then only the store can.
+  /// clock here knows; then only the store does.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> remaining() const;
 
   TENURE_API friend bool operator==(const LockToken& a, const LockToken& b);
@@ -68,16 +66,16 @@ class TENURE_API LockToken {
   std::shared_ptr<const LockTokenParts> parts_;
 };
 
-struct TENURE_API TokenAcquireOptions {
-  /// How long the lock is held if nobody renews it. Nothing renews it by itself, so it has to cover the whole work, or
-  /// the time until the next renewal. 100 ms .. 24 h.
+struct TokenAcquireOptions {
+  /// How long the lock is held without a renewal. It is not renewed automatically, so this has to cover the whole work,
+  /// or the time until the next renewal. 100 ms .. 24 h.
   std::chrono::milliseconds lease{30'000};
   /// How long to wait for a lock that is held. Unset: until it is granted. 0: a single attempt, which takes a lock that
   /// is free. A dead holder's lock is taken over after the caller has watched its whole lease pass without a renewal.
-  /// So a shorter wait never takes over from a dead holder (but takes a released lock at once).
+  /// A shorter wait never takes over from a dead holder (but takes a released lock at once).
   std::optional<std::chrono::milliseconds> waitFor{};
-  /// How often the present holder is expected to renew: it sets the interval of the first looks, and the call then
-  /// learns the real interval by itself. Unset: a third of `lease`, so give it where a long lease waits for the end of
+  /// How often the present holder is expected to renew: it sets the interval of the first polls, and the call then
+  /// learns the real interval. Unset: a third of `lease`, so set it if a long lease waits for the end of
   /// a short one. 10 ms .. 24 h.
   std::optional<std::chrono::milliseconds> poll{};
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'; 128 random bits
@@ -89,7 +87,7 @@ struct TENURE_API TokenAcquireOptions {
   friend bool operator==(const TokenAcquireOptions&, const TokenAcquireOptions&) = default;
 };
 
-struct TENURE_API TokenRenewOptions {
+struct TokenRenewOptions {
   /// Unset: as the token has it. 100 ms .. 24 h. Later renewals keep it.
   std::optional<std::chrono::milliseconds> lease{};
   /// For all requests together, if the store does not answer at once.
@@ -98,26 +96,26 @@ struct TENURE_API TokenRenewOptions {
   friend bool operator==(const TokenRenewOptions&, const TokenRenewOptions&) = default;
 };
 
-/// What is known now about a token's lock.
-struct TENURE_API TokenView {
-  /// True: the store has the record as this token left it, and the lease is not over as far as a clock here can tell.
+/// The present state of a token's lock.
+struct TokenView {
+  /// True: the store has the record as this token left it, and the lease is not over by the clocks of this machine.
   bool active{false};
   /// Why it is not active: `lost` (with the reason), `notHeld` if its term was released, or `superseded`.
   std::optional<LockError> why{};
-  /// LockToken::remaining(): empty if only the store can tell.
+  /// LockToken::remaining(): empty if only the store knows.
   std::optional<std::chrono::nanoseconds> remaining{};
-  /// Who has the lock now, if anybody has (with `active`: this token's owner).
+  /// The present holder of the lock, if there is one (with `active`: this token's owner).
   std::optional<HolderInfo> holder{};
 
   friend bool operator==(const TokenView&, const TokenView&) = default;
 };
 
-/// Blocking operations on one store; any thread, several at a time. They keep the rules of LeaseMachine: a holder's
-/// right counts from before its last acknowledged write was sent; a dead holder's lock is taken over only after its
+/// Blocking operations on one store; any thread, several at a time. They keep the rules of electors: a holder's
+/// validity counts from before its last acknowledged write was sent; a dead holder's lock is taken over only after its
 /// whole lease was watched on the caller's own clock; an unanswered write is neither success nor failure and is read
 /// back. Do not call them on the store's or the library's own threads.
 ///
-/// No process holds the lock, so no death can be noticed: a token's lock always lasts its lease (there is no death
+/// No process holds the lock, so no crash can be detected: a token's lock always lasts its lease (there is no death
 /// notice). A caller that is killed after the write but before it stored its token leaves a lock that ends with the
 /// lease. A caller that knows the owner text (the record shows it) can call `resume` before that.
 ///
@@ -130,22 +128,22 @@ class TENURE_API LockTokens {
 
   /// Takes the lock, or says who holds it. The token's time runs from before the write was sent. If the store calls
   /// itself misconfigured at the first read, LeaseStore::ensureSchema is called within the wait: a missing DynamoDB
-  /// table is created if the store's options allow it (`tableOptions.create`), else the error says how to create it. No
-  /// other call here creates one. Transient errors of the store are retried for as long as `waitFor` allows; other
-  /// errors end the call. `waitFor` is a bound whatever the store answers (its calls return at once, by its contract),
-  /// and a single attempt (0) takes no longer than 5 s. `unknown` says that a write was not answered in that time. If
-  /// it arrived, it is taken back in the background, as long as this process lives and for one lease.
+  /// table is created if the store's options allow it (`tableOptions.create`), otherwise the error says how to create
+  /// it. No other call here creates one. Transient errors of the store are retried for as long as `waitFor` allows;
+  /// other errors end the call. `waitFor` is a bound whatever the store answers (its calls return at once, by its
+  /// contract), and a single attempt (0) takes no longer than 5 s. `unknown` says that a write was not answered in that
+  /// time. If it arrived, it is taken back in the background, as long as this process lives and for one lease.
   [[nodiscard]] LockResult<LockToken> acquire(const LeaseKey& key, const TokenAcquireOptions& options = {});
 
-  /// The new token replaces the old one, which has no power from then on. If two callers renew with one token, one wins
-  /// and the other is told `superseded`. `lost` (reason `expired`), without a request, if the lease is over by this
+  /// The new token replaces the old one, which is no longer valid. If two callers renew with one token, one wins
+  /// and the other gets `superseded`. `lost` (reason `expired`), without a request, if the lease is over by this
   /// machine's clock. A token from another machine is judged by the store alone: if the record is still as the token
-  /// left it, nobody can have held the lock in between.
+  /// left it, no other owner can have held the lock in between.
   [[nodiscard]] LockResult<LockToken> renew(const LockToken& token, const TokenRenewOptions& options = {});
 
-  /// `released` by this call, or `notHeld`: it was released before, or its record is gone. So a second call gives
-  /// `notHeld`. Never touches the lock of somebody else (the error `lost`), nor of a newer token (`superseded`). In all
-  /// these cases but the last the caller holds nothing any more.
+  /// `released` by this call, or `notHeld`: it was released before, or its record is gone. A second call gives
+  /// `notHeld`. Never touches the lock of another owner (the error `lost`), nor of a newer token (`superseded`). In all
+  /// these cases but the last the caller no longer holds anything.
   [[nodiscard]] LockResult<ReleaseResult> release(const LockToken& token,
                                                   std::chrono::milliseconds budget = std::chrono::milliseconds{10'000});
 
@@ -155,8 +153,8 @@ class TENURE_API LockTokens {
   [[nodiscard]] LockResult<bool> isActive(const LockToken& token);
 
   /// For a token that was lost while its lock is still held: renews the lock whose record names exactly this owner text
-  /// (`name#incarnation`), and gives a new token. The bearer of the old token is told `superseded`. `lost` if another
-  /// candidate holds the lock, `notHeld` if nobody does.
+  /// (`name#incarnation`), and gives a new token. The bearer of the old token then gets `superseded`. `lost` if another
+  /// candidate holds the lock, `notHeld` if it has no holder.
   [[nodiscard]] LockResult<LockToken> resume(const LeaseKey& key, const std::string& owner,
                                              const TokenRenewOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Where the library's log lines go.
+// The destination of the library's log lines.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <variant>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure {
 
@@ -23,7 +23,7 @@ enum class LogLevel { trace, debug, info, warn, error, off };
 /// How lines are written to stderr: sentences for people, or keys and values for programs (docs/reference/logs.md).
 enum class LogFormat { text, logfmt, json };
 
-/// What a line tells, for programs. docs/reference/logs.md says which keys each has. `message` is every other line.
+/// The event of a line, for programs. docs/reference/logs.md says which keys each has. `message` is every other line.
 enum class LogEvent {
   message,
   candidateStarted,
@@ -49,15 +49,15 @@ enum class LogEvent {
 [[nodiscard]] TENURE_API std::string_view toString(LogEvent event) noexcept;
 
 /// A key of lower-case letters and `_`, and its value.
-struct TENURE_API LogField {
+struct LogField {
   std::string_view key;
   std::variant<std::string, std::int64_t, FencingToken> value;
 };
 
-/// One line, as a sink for programs gets it. What it refers to lives as long as the call.
-struct TENURE_API LogRecord {
+/// One line, as a sink for programs gets it. Its references are valid during the call only.
+struct LogRecord {
   LogLevel level;
-  std::string_view line;  ///< the sentence for people, which tells the same
+  std::string_view line;  ///< the sentence for people, with the same contents
   LogEvent event{LogEvent::message};
   std::span<const LogField> fields{};
 };
@@ -87,8 +87,8 @@ class TENURE_API Logger {
   }
 
   /// Lines on stderr: `2026-11-21T05:19:53.123Z info  tenure: ...`, written by a thread of the library. While stderr
-  /// takes no more (a full pipe, a stopped terminal, a full disk), 256 KiB are kept and further lines are dropped. Once
-  /// it takes some again, a line says how many. exit() waits a second at most for lines that are not written yet.
+  /// is blocked (a full pipe, a stopped terminal, a full disk), 256 KiB are kept and further lines are dropped. Once
+  /// it works again, a line says how many. exit() waits a second at most for lines that are not written yet.
   [[nodiscard]] static Logger toStderr(LogLevel level = LogLevel::info, LogFormat format = LogFormat::text);
 
  private:

@@ -1,5 +1,5 @@
-// How a candidacy stands and how it ended, as users see it: in electors, in locks, in status displays; and what it has
-// done since it is counted.
+// The state and the result of a candidacy, as users see it: in electors, in locks, in status displays; and the counts
+// of its events.
 #pragma once
 
 #include <array>
@@ -13,18 +13,18 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
 
-/// What a candidate does just now.
+/// The present state of a candidate.
 enum class LeaseState {
   idle,       ///< not started
-  candidate,  ///< observes the holder and waits for its chance
+  candidate,  ///< observes the holder and waits for the lease
   acquiring,  ///< a conditional write is under way
   leading,    ///< holds a valid term
-  draining,   ///< told the work to stop and waits for it, still renewing
+  draining,   ///< asked the work to stop and waits for it, still renewing
   releasing,  ///< the work has ended; the release is under way
   stopped,    ///< ended for good
 };
@@ -32,10 +32,10 @@ enum class LeaseState {
 [[nodiscard]] TENURE_API std::string_view toString(LeaseState state) noexcept;
 TENURE_API std::ostream& operator<<(std::ostream& out, LeaseState state);
 
-/// What is known of the present term. `anchor` is the instant before the last acknowledged write was sent (I2).
+/// The knowledge about the present term. `anchor` is the instant before the last acknowledged write was sent (I2).
 struct TENURE_API TermState {
   Instant anchor{};
-  std::chrono::nanoseconds leadsFor{0};  ///< zero once the work was told to stop
+  std::chrono::nanoseconds leadsFor{0};  ///< zero once the work was asked to stop
   std::chrono::nanoseconds validFor{0};
   FencingToken token{};
 
@@ -54,7 +54,7 @@ enum class RevokeReason {
   stopped,           ///< stop() was called
   steppedDown,       ///< stepDown() was called, or an operator or a better candidate asked for it
   expired,           ///< not renewed in time: a pause, a starved machine, or work without progress
-  lost,              ///< somebody else owns the record, or a resource has seen a higher token
+  lost,              ///< another candidate owns the record, or a resource has seen a higher token
   recordMissing,     ///< the record or its database is gone
   storeUnreachable,  ///< renewals failed until the deadline
   fatal,             ///< the work threw an exception
@@ -67,26 +67,26 @@ inline constexpr std::array<std::string_view, 8> revokeReasonNames{
 static_assert(static_cast<std::size_t>(RevokeReason::notStarted) + 1 == revokeReasonNames.size());
 
 [[nodiscard]] TENURE_API std::string_view toString(RevokeReason reason) noexcept;
-/// Somebody wanted the term to end, so nothing went wrong.
+/// The term was ended on purpose, so there was no failure.
 [[nodiscard]] constexpr bool wasWanted(RevokeReason reason) noexcept {
   return reason == RevokeReason::stopped || reason == RevokeReason::steppedDown;
 }
 TENURE_API std::ostream& operator<<(std::ostream& out, RevokeReason reason);
 
 /// A term that has ended.
-struct TENURE_API TermEnd {
+struct TermEnd {
   RevokeReason reason;
   std::string detail;  ///< a sentence for people
   FencingToken token;  ///< of the term
 };
 
-/// What became of the record when the candidate stopped.
+/// The state of the record after the candidate stopped.
 enum class ReleaseResult {
   notHeld,     ///< the candidate did not lead, or had lost the lease before
   released,    ///< the record is marked as released
   notDrained,  ///< the work did not end in time; the lease is left to expire
-  /// The store did not answer in time, or an acquisition that it never answered may still arrive. The lease expires by
-  /// itself if the release did not arrive, or if the acquisition did.
+  /// The store did not answer in time, or an acquisition that it never answered may still arrive. The lease expires
+  /// if the release did not arrive, or if the acquisition did.
   unknown,
   shared,  ///< of a lock: another handle of the term still holds it
 };
@@ -94,15 +94,15 @@ enum class ReleaseResult {
 [[nodiscard]] TENURE_API std::string_view toString(ReleaseResult result) noexcept;
 TENURE_API std::ostream& operator<<(std::ostream& out, ReleaseResult result);
 
-/// Who leads, as this candidate last saw it.
-struct TENURE_API LeaderInfo {
+/// The leader, as this candidate last saw it.
+struct LeaderInfo {
   /// The text in the record; nameOf() gives the part for people. In an election it may be an operator's pause, under
-  /// which nobody leads: pauseIn() of <tenure/election/listener.hpp> tells who paused, and why.
+  /// which no candidate leads: pauseIn() of <tenure/election/listener.hpp> gives its author and its reason.
   std::string holder;
   FencingToken token;
   bool self{false};  ///< this candidate
-  /// Where the leader of an election can be reached, as it states it (CandidateOptions::address). Empty: it states
-  /// nothing, or has not yet: its first renewal tells it.
+  /// The address of the leader of an election, as it states it (CandidateOptions::address). Empty: it states
+  /// none, or has not yet: its first renewal states it.
   std::string address{};
   /// CandidateOptions::priority of the leader, as it states it; 0 if it states none, or has not yet.
   unsigned priority{0};
@@ -111,7 +111,7 @@ struct TENURE_API LeaderInfo {
 };
 
 /// A record that is held, as a candidate saw it.
-struct TENURE_API HolderInfo {
+struct HolderInfo {
   std::string holder;  ///< the text in the record; nameOf() gives the part for people
   FencingToken token;
   std::chrono::milliseconds lease{0};        ///< as the record states it
@@ -122,30 +122,31 @@ struct TENURE_API HolderInfo {
 };
 
 /// A consistent picture of one candidate, for status displays.
-struct TENURE_API LeaseStatus {
+struct LeaseStatus {
   LeaseState state{LeaseState::idle};
   std::optional<LeaderInfo> leader{};          ///< as last seen
   std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
   /// This candidate has seen that leader renew, so it lived then. A record alone proves no life.
   bool leaderRenews{false};
-  /// The last failure, also if it has passed since. Where the driver creates the store's tables
+  /// The last failure, even if it has passed since. If the driver creates the store's tables
   /// (Options::checksSchema), missing tables are not a failure until it is known whether it can create them.
   std::optional<StoreError> lastError{};
   std::chrono::nanoseconds lastErrorAgo{-1};
   /// The last answer to LeaseStore::ensureSchema. Empty: no answer yet, or another part asks (Options::checksSchema).
   std::optional<StoreResult<void>> schema{};
   bool inDoubt{false};
+  bool ready{true};         ///< it may acquire the lease (LeaderElector::setReady); a leader may have turned unready
   bool workRunning{false};  ///< the work of this or an earlier term has not ended yet
   std::uint64_t terms{0};   ///< won since start
   /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last measured minute, in parts per million;
-  /// empty before the first measurement. Where a time daemon follows good servers, this is the error of the machine's
+  /// empty before the first measurement. If a time daemon follows good servers, this is the error of the machine's
   /// own oscillator. Beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is
   /// logged.
   std::optional<double> clockRatePpm{};
-  /// How late the last acknowledged heartbeat was: from when it was due until the store acknowledged a renewal. So it
-  /// contains the time that the process, the queue of the store and the store itself take. Zero: none yet. A heartbeat
+  /// How late the last acknowledged heartbeat was: from when it was due until the store acknowledged a renewal. It
+  /// includes the time that the process, the queue of the store and the store itself take. Zero: none yet. A heartbeat
   /// that was due before the term was won (because its acquisition waited that long) counts from when the term was won:
-  /// nobody could have sent it earlier. A lease whose heartbeat would come too late is given up at its deadline,
+  /// it could not have been sent earlier. A lease whose heartbeat would come too late is given up at its deadline,
   /// whatever this says.
   std::chrono::nanoseconds heartbeatLag{0};
   std::chrono::nanoseconds worstHeartbeatLag{0};  ///< of all terms
@@ -153,7 +154,7 @@ struct TENURE_API LeaseStatus {
   std::chrono::nanoseconds cooldown{0};
 };
 
-/// What became of one renewal that was sent.
+/// The outcome of one renewal that was sent.
 enum class RenewalOutcome {
   acknowledged,  ///< the store applied it
   conflict,      ///< the record was another one; whether the lease is lost is found out by its content
@@ -172,7 +173,7 @@ inline constexpr std::array<std::int64_t, 12> renewalTimeBounds{1,   2,   5,   1
                                                                 100, 250, 500, 1'000, 2'500, 5'000};
 
 /// Every number only rises, for as long as the process lives.
-struct TENURE_API LeaseCounts {
+struct LeaseCounts {
   std::uint64_t terms{0};                                  ///< won
   std::array<std::uint64_t, revokeReasons> revocations{};  ///< by RevokeReason
   std::array<std::uint64_t, renewalOutcomes> renewals{};   ///< by RenewalOutcome
@@ -181,13 +182,13 @@ struct TENURE_API LeaseCounts {
   /// Renewals that were answered, by the time from sending to answer; not cumulative.
   std::array<std::uint64_t, renewalTimeBounds.size() + 1> renewalTimes{};
   std::chrono::nanoseconds renewalTimeSum{0};
-  std::chrono::nanoseconds leaderless{0};  ///< time in which it saw that nobody holds the lease
+  std::chrono::nanoseconds leaderless{0};  ///< time in which it saw that the lease had no holder
 
   friend bool operator==(const LeaseCounts&, const LeaseCounts&) = default;
 };
 
 /// Something that happened to a term.
-struct TENURE_API TermEvent {
+struct TermEvent {
   enum class Kind {
     elected,
     revoked,

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_error.hpp>
@@ -25,31 +24,31 @@ namespace tenure {
 class LeaseStore;
 
 /// Certainly not applied, neither now nor later, for a reason other than the expectation.
-struct TENURE_API Rejected {
+struct Rejected {
   StoreError error;
 };
 
 /// It may have been applied, or may still be. Never treated as success nor as failure.
-struct TENURE_API Unknown {
+struct Unknown {
   StoreError error;
 };
 
 /// The write is durable.
-struct TENURE_API Applied {
+struct Applied {
   FencingToken token;             ///< of the record as it is now
   bool stepDownRequested{false};  ///< the holder of this term was asked to step down
   std::string warning{};          ///< for an operator: "the fencing counter was missing and was restored to 41"
 };
 
 /// One entry of a listing. A record that is not understood is an entry too, next to the good ones.
-struct TENURE_API ListedLease {
+struct ListedLease {
   LeaseKey key;
   StoreResult<LeaseRecord> record;
   std::string warning{};  ///< for an operator: the record's token is not the fencing counter's
 };
 
 /// A part of a listing.
-struct TENURE_API ListPage {
+struct ListPage {
   std::vector<ListedLease> leases{};
   std::string next{};    ///< the start of the next part, in the store's own notation; empty: this was the last part
   std::size_t bytes{0};  ///< of the server's answer; 0: they need no bound
@@ -60,7 +59,7 @@ using StatusHandler = std::function<void(StoreStatus)>;
 
 namespace stored {
 
-struct TENURE_API StoredRecord {
+struct StoredRecord {
   LeaseRecord record;
   FencingToken stepDown{};  ///< the term that was asked to step down
 
@@ -68,7 +67,7 @@ struct TENURE_API StoredRecord {
 };
 
 /// Outlives the record. Without one: nothing of it.
-struct TENURE_API Counter {
+struct Counter {
   FencingToken token{};
   std::chrono::milliseconds openLease{0};  ///< the lease of a term that has not ended cleanly; 0: there is none
 
@@ -98,13 +97,13 @@ struct TENURE_API StoredLease {
 using LoadedLease = std::shared_ptr<const StoredLease>;
 
 /// An operator's change of a record that may not be understood: the rest of it stays.
-struct TENURE_API Correction {
+struct Correction {
   FencingToken token;
   std::string version;
 };
 
 /// A change of one pair.
-struct TENURE_API Change {
+struct Change {
   std::optional<StoredRecord> record{};  ///< written; empty: the record goes, or stays (see `keepsRecord`)
   std::optional<Counter> counter{};      ///< written; empty: it stays as it is
   bool keepsRecord{false};               ///< only the counter changes, and the record as `correction` says
@@ -119,7 +118,7 @@ struct TENURE_API Change {
 TENURE_API void apply(Change&& change, StoredLease& lease);
 
 /// A part of one call of the store, which shares the call's time.
-struct TENURE_API RegisterCall {
+struct RegisterCall {
   LeaseKey key;
   std::string_view doing;  ///< for messages: "renewing"
   CallDeadline deadline;
@@ -130,12 +129,12 @@ struct TENURE_API RegisterCall {
 };
 
 /// Carried out; so it is stored now.
-struct TENURE_API Swapped {
+struct Swapped {
   LoadedLease now;
 };
 
 /// Something was not as it was loaded, so this swap is not carried out and never will be.
-struct TENURE_API Differs {
+struct Differs {
   LoadedLease now{};         ///< null: the server did not say
   bool maybeApplied{false};  ///< another copy of the same swap may have been carried out before
 };
@@ -178,7 +177,7 @@ class TENURE_API Register {
   [[nodiscard]] virtual std::size_t mostPayload() const noexcept { return std::numeric_limits<std::size_t>::max(); }
 
   /// Calls `hint` soon after the lease was changed, for as long as the returned handle lives. Hints may be missed,
-  /// doubled or late. `hint` returns at once, and is not running any longer when the handle's destruction returns.
+  /// doubled or late. `hint` returns at once, and no longer runs when the handle's destruction returns.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): registers that do watch keep it
   [[nodiscard]] virtual std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) {
     return nullptr;

@@ -1,5 +1,5 @@
-// What the library's work runs on: a clock, a scheduler, an executor for callbacks, randomness. A user may supply every
-// part; tests and the simulation do.
+// The parts that the library's work runs on: a clock, a scheduler, an executor for callbacks, randomness. A user may
+// supply every part; tests and the simulation do.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace tenure {
 
-/// Tells the time. Separate from the scheduler, because the holder of a term may ask for the time after the scheduler
+/// Gives the time. Separate from the scheduler, because the holder of a term may ask for the time after the scheduler
 /// and the loop below it are gone.
 class TENURE_API Clock {
  public:
@@ -35,6 +35,8 @@ class TENURE_API CallDeadline {
   [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
     return timeout_ - elapsedForHolder(start_, clock_->now());
   }
+  [[nodiscard]] bool passed() const noexcept { return left().count() <= 0; }
+  [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
 
  private:
   std::shared_ptr<const Clock> clock_;
@@ -52,7 +54,7 @@ class TENURE_API Scheduler {
 
   virtual ~Scheduler() = default;
 
-  /// The clock by which delays are counted. Any thread; it may outlive the scheduler. Where it is systemClock(), a
+  /// The clock by which delays are counted. Any thread; it may outlive the scheduler. If it is systemClock(), a
   /// thread of the library also watches the deadlines of terms, in case the scheduler is blocked.
   [[nodiscard]] virtual std::shared_ptr<const Clock> clock() const = 0;
   /// clock()->now(). Any thread.
@@ -68,7 +70,7 @@ class TENURE_API Scheduler {
   /// No effect if the task ran or was cancelled. Only from a task of this scheduler.
   virtual void cancel(TimerId id) noexcept = 0;
 
-  /// True on a thread that runs this scheduler's tasks, whatever it runs just now. Code that waits for a task there may
+  /// True on a thread that runs this scheduler's tasks, whatever it runs now. Code that waits for a task there may
   /// wait for itself.
   [[nodiscard]] virtual bool isCurrent() const noexcept = 0;
 };
@@ -82,18 +84,18 @@ class TENURE_API Scheduler {
 /// throws, the error is logged and the task runs on a thread of the library itself.
 using Executor = std::function<void(std::function<void()>)>;
 
-/// A stream of 64 random bits at a time. Implementations need not be thread-safe; each user has its own.
+/// A stream of 64 random bits at a time. Implementations do not have to be thread-safe; each user has its own.
 class TENURE_API RandomSource {
  public:
   virtual ~RandomSource() = default;
   virtual std::uint64_t next() = 0;
 };
 
-/// Where electors and lock clients run. The defaults suit a program without special needs. Electors and clients share
-/// what they are given. With the defaults, or with one scheduler and one executor, any number of leases costs one
+/// The runtime of electors and lock clients. The defaults suit a program without special needs. Electors and clients
+/// share what they are given. With the defaults, or with one scheduler and one executor, any number of leases costs one
 /// renewal thread and as many callback threads as there are callbacks that block; the callbacks of each lease come in
 /// order. Give them one store object too.
-struct TENURE_API Runtime {
+struct Runtime {
   /// Renewal and all other library work. Null: one thread per process, which all share (sharedScheduler()).
   std::shared_ptr<Scheduler> scheduler{};
   /// Runs callbacks. Empty: threads of the library itself. If your executor has a single thread, onElected must not

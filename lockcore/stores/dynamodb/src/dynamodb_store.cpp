@@ -2,11 +2,11 @@
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "lease_call.hpp"
 #include "listing.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/store_checks.hpp"
 #include "options_check.hpp"
 #include "retry_quota.hpp"
@@ -40,7 +40,7 @@ WriteHandler counted(const std::shared_ptr<RetryQuota>& quota, const LeaseKey& k
 
 /// A thin shell: calls become requests. A call under way lives in its handlers, so it is answered even when the store
 /// is gone.
-class DynamoDbStore final : public LeaseStore {
+class DynamoDbStore final : public ExtendedStore {
  public:
   DynamoDbStore(DynamoDbStoreOptions options, Surroundings surroundings)
       : client_{std::move(surroundings.client)},
@@ -63,7 +63,7 @@ class DynamoDbStore final : public LeaseStore {
 
   [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
                                              const std::map<std::string, std::string>& attributes) const override {
-    OptionFaults faults = LeaseStore::faultsOfPayload(key, data, attributes);
+    OptionFaults faults = ExtendedStore::faultsOfPayload(key, data, attributes);
     for (OptionFault& fault : core_->layout.faultsOf(key, data, attributes)) faults.push_back(std::move(fault));
     return faults;
   }

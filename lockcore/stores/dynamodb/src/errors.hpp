@@ -6,7 +6,7 @@
 
 #include <boost/json/object.hpp>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/aws/json_client.hpp"

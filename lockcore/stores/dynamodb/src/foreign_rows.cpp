@@ -52,7 +52,7 @@ struct Writer {
 constexpr std::array writers{
     Writer{isGoDynamolock,
            "It was probably written by Go's dynamolock (cirello-io), which keeps durations like \"20s\"."},
-    Writer{isPython, "It was probably written by python_dynamodb_lock, which has attribute names of its own."},
+    Writer{isPython, "It was probably written by python_dynamodb_lock, which uses other attribute names."},
     Writer{isShedLock, "It was probably written by ShedLock."},
     Writer{isDyndbMutex, "It was probably written by dyndbmutex (Python)."},
     Writer{isDistributedMutex, "It was probably written by Aws.DistributedMutex (.NET)."},
@@ -67,7 +67,7 @@ constexpr std::array writers{
 
 std::string likelyWriterOf(const Layout& layout, const object& item) {
   const auto writer = std::find_if(writers.begin(), writers.end(), [&](const Writer& w) { return w.recognises(item); });
-  const std::string advice = " Give each of the two a table of its own.";
+  const std::string advice = " Give each of the two a separate table.";
   if (writer != writers.end()) {
     return std::string{writer->sentence} + (writer->recognises == isMarkedOddly ? "" : advice);
   }

@@ -85,9 +85,9 @@ std::optional<StoreError> Layout::refusalOf(const LeaseKey& key) const {
                             " is used without one; name the table's sort key in the store's options, or leave it out");
   }
   if (key.sortKey != sortKeyValue_) return std::nullopt;
-  return refusal(key, "its sort key is \"" + sortKeyValue_ +
-                          "\", which stands for leases without a sort key; give another, or another sort key value in "
-                          "the store's options");
+  return refusal(
+      key, "its sort key is \"" + sortKeyValue_ +
+               "\", which means that there is none; give another, or another sort key value in the store's options");
 }
 
 std::optional<StoreError> Layout::refusalOf(const WriteRequest& request) const {

@@ -116,8 +116,7 @@ using Way = void (aws::JsonClient::*)(std::string, std::string, std::chrono::nan
 void sendBy(Way way, const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
             aws::JsonHandler handler) {
   const std::chrono::nanoseconds left = deadline.left();
-  if (left.count() <= 0)
-    return answerUnsent(core, "the time of the call was over before a request was sent", std::move(handler));
+  if (left.count() <= 0) return answerUnsent(core, "the call timed out before a request was sent", std::move(handler));
   const auto client = core->client.lock();
   if (!client) return answerUnsent(core, "the store was closed", std::move(handler));
   std::string target{"DynamoDB_20120810."};

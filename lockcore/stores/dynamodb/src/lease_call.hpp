@@ -6,6 +6,7 @@
 
 #include "core.hpp"
 #include "errors.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "replies.hpp"
 
 namespace tenure::dynamodb_store {

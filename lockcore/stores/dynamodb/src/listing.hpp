@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "scan_price.hpp"
 
 namespace tenure::dynamodb_store {

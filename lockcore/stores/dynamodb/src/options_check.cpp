@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/net/http_client.hpp"
 #include "lockcore/runtime/regular_file.hpp"

@@ -56,7 +56,7 @@ class ItemReader {
   bool released() {
     if (!has(Attribute::released)) return false;
     const auto* found = textIn(item_, layout_.nameOf(Attribute::released));
-    if (found == nullptr || viewOf(*found) != "1") fault(Attribute::released, "holds something else than \"1\"");
+    if (found == nullptr || viewOf(*found) != "1") fault(Attribute::released, "holds something other than \"1\"");
     return true;
   }
 
@@ -66,7 +66,7 @@ class ItemReader {
     const auto value = found != nullptr ? tokenFrom(viewOf(*found)) : std::nullopt;
     if (!value) {
       fault(attribute, "is not a whole number from 0 to " + toString(maxFencingToken) +
-                           " (`tenure fence recover` puts tokens right)");
+                           " (`tenure fence recover` corrects tokens)");
     }
     return value.value_or(FencingToken{});
   }
@@ -127,9 +127,9 @@ class ItemReader {
 
 StoreError corruptItem(const Layout& layout, const std::string& where, const LeaseKey& key, const std::string& fault,
                        const object& item) {
-  return {ErrorClass::corrupt, where + ": lease " + toString(key) + ": " + fault + ". " + likelyWriterOf(layout, item) +
-                                   " The item is left as it is and nobody can take the lease until it is put right or "
-                                   "deleted"};
+  return {ErrorClass::corrupt,
+          where + ": lease " + toString(key) + ": " + fault + ". " + likelyWriterOf(layout, item) +
+              " The item is left as it is and no candidate can take the lease until it is repaired or deleted"};
 }
 
 }  // namespace
@@ -159,11 +159,11 @@ StoreResult<Companion> companionFrom(const Layout& layout, const std::string& wh
   ItemReader reader{layout, item};
   const Companion companion{true, reader.token(Attribute::token), reader.openLease()};
   if (reader.fault().empty()) return companion;
-  return StoreError{ErrorClass::corrupt, where + ": lease " + toString(key) + ": the item " +
-                                             layout.companionOf(key).partition +
-                                             " of its fencing counter is damaged: " + reader.fault() +
-                                             ". It was probably edited by hand. Nobody can take the lease until the "
-                                             "attribute is set to a number above any token that was handed out"};
+  return StoreError{ErrorClass::corrupt,
+                    where + ": lease " + toString(key) + ": the item " + layout.companionOf(key).partition +
+                        " of its fencing counter is damaged: " + reader.fault() +
+                        ". It was probably edited by hand. No candidate can take the lease until the "
+                        "attribute is set to a number above any token that was handed out"};
 }
 
 std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept {

@@ -42,7 +42,7 @@ FencingToken tokenOf(const object& attributes, const std::string& name) {
 
 StoreError doesNotTell(const CallName& call) {
   return {ErrorClass::transient,
-          call.text() + ": the answer does not tell what was written; check that the endpoint is DynamoDB"};
+          call.text() + ": the answer does not say what was written; check that the endpoint is DynamoDB"};
 }
 
 /// The codes of CancellationReasons differ from the names of the errors.

@@ -11,6 +11,7 @@
 #include <tenure/lockcore/register.hpp>
 
 #include "errors.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::dynamodb_store {

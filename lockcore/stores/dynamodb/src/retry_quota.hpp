@@ -8,7 +8,7 @@
 #include <string>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure::dynamodb_store {

@@ -61,7 +61,7 @@ void SchemaFlow::request(std::string_view operation, std::string body, std::stri
 }
 
 void SchemaFlow::describe() {
-  request("DescribeTable", describeTableRequest(core_->layout), "looking at the table", &SchemaFlow::described);
+  request("DescribeTable", describeTableRequest(core_->layout), "examining the table", &SchemaFlow::described);
 }
 
 void SchemaFlow::described(const ParsedReply& reply) {
@@ -106,9 +106,8 @@ void SchemaFlow::created(const ParsedReply& reply) {
 /// Polls in growing steps and says so, because a table may take a minute.
 void SchemaFlow::waitThen(Step step, const std::string& forWhat) {
   if (deadline_.left() <= pause_) {
-    return fail(
-        {ErrorClass::transient, core_->where + ": the table is still " + forWhat +
-                                    ", and the time of the call is over; try again later, DynamoDB goes on meanwhile"});
+    return fail({ErrorClass::transient, core_->where + ": the table is still " + forWhat +
+                                            ", and the call timed out; try again later; DynamoDB continues meanwhile"});
   }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited_).count();
   core_->logger.log(LogLevel::info, core_->where + ": waiting for the table, " + forWhat + " (" +
@@ -149,7 +148,7 @@ void SchemaFlow::ttlEnabled(const ParsedReply& reply) {
 }
 
 void SchemaFlow::lookAtTtl() {
-  request("DescribeTimeToLive", describeTableRequest(core_->layout), "looking at time to live",
+  request("DescribeTimeToLive", describeTableRequest(core_->layout), "examining time to live",
           &SchemaFlow::ttlDescribed);
 }
 
@@ -159,7 +158,7 @@ void SchemaFlow::ttlDescribed(const ParsedReply& reply) {
     const Fault& fault = reply.error();
     if (fault.name.empty()) return fail(fault.error);
     core_->logger.log(LogLevel::warn, fault.error.message +
-                                          ". Going on without the check of the table's time to live "
+                                          ". Continuing without the check of the table's time to live "
                                           "(dynamodb:DescribeTimeToLive)");
     return finish();
   }

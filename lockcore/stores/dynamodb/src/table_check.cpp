@@ -36,13 +36,13 @@ bool TableCheck::joins(const Deadline& deadline, Continuation& continuation) {
 }
 
 std::optional<StoreError> TableCheck::verdictOn(const aws::JsonOutcome& outcome) {
-  auto reply = parseReply({core_->where, "looking at the table"}, outcome);
+  auto reply = parseReply({core_->where, "examining the table"}, outcome);
   if (reply.has_error()) {
     const Fault& fault = reply.error();
     const bool notTold = fault.name.starts_with("AccessDenied") || fault.name == "UnknownOperationException";
     if (!notTold) return fault.error;
     core_->logger.log(LogLevel::warn, fault.error.message +
-                                          ". Going on without the check that the table is of one region and has the "
+                                          ". Continuing without the check that the table is of one region and has the "
                                           "configured keys (dynamodb:DescribeTable)");
     return std::nullopt;
   }

@@ -32,7 +32,7 @@ constexpr std::string_view userMissing = "If the cluster has users, give the sto
 constexpr std::string_view commonName =
     "If the cluster has users, the client's certificate must have no common name: etcd's gateway refuses one";
 constexpr std::string_view noQuorum =
-    "Has the cluster lost the majority of its members? `etcdctl endpoint status --cluster` tells";
+    "Has the cluster lost the majority of its members? `etcdctl endpoint status --cluster` shows it";
 
 /// Codes of gRPC, which the body has.
 constexpr std::array codeRules{

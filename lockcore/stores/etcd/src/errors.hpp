@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "gateway.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::etcd_store {
 

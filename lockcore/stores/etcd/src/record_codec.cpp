@@ -67,7 +67,7 @@ class Reader {
     const auto* found = from_.if_contains(name);
     const auto* text = found != nullptr ? found->if_string() : nullptr;
     if (text == nullptr || text->empty())
-      fault(name, found == nullptr ? "is missing" : text == nullptr ? "is no text" : "is empty");
+      fault(name, found == nullptr ? "is missing" : text == nullptr ? "is not a text" : "is empty");
     return text != nullptr ? std::string{text->data(), text->size()} : std::string{};
   }
 
@@ -108,11 +108,11 @@ class Reader {
     const auto* found = from_.if_contains(member::attributes);
     if (found == nullptr) return out;
     const auto* all = found->if_object();
-    if (all == nullptr) fault(member::attributes, "is no object");
+    if (all == nullptr) fault(member::attributes, "is not an object");
     if (all == nullptr) return out;
     for (const auto& one : *all) {
       const auto* text = one.value().if_string();
-      if (text == nullptr) fault(member::attributes, "has a value that is no text");
+      if (text == nullptr) fault(member::attributes, "has a value that is not a text");
       if (text != nullptr) out.emplace(one.key(), std::string{text->data(), text->size()});
     }
     return out;

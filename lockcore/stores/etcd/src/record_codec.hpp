@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/register.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::etcd_store {
 

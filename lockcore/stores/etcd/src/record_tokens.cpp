@@ -76,12 +76,12 @@ std::optional<boost::json::object> valueObject(std::string_view text) {
 }
 
 StoreError corruptValue(const Place& place, const std::string& fault) {
-  return {ErrorClass::corrupt,
-          place.store + ": lease " + toString(place.lease) + ": " + fault + " in the value of key " +
-              inQuotes(place.key) +
-              ". This release of tenure writes no such value: it was probably edited by hand, or written by another "
-              "program or a newer release. It is left as it is, and nobody can take the lease until it is put right "
-              "(`etcdctl get`, `etcdctl put`). If a token is too high, use `tenure fence recover`"};
+  return {
+      ErrorClass::corrupt,
+      place.store + ": lease " + toString(place.lease) + ": " + fault + " in the value of key " + inQuotes(place.key) +
+          ". This release of tenure writes no such value: it was probably edited by hand, or written by another "
+          "program or a newer release. It is left as it is, and no candidate can take the lease until it is repaired "
+          "(`etcdctl get`, `etcdctl put`). If a token is too high, use `tenure fence recover`"};
 }
 
 }  // namespace tenure::etcd_store

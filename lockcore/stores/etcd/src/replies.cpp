@@ -34,7 +34,7 @@ const object* objectIn(const object& from, std::string_view name) noexcept {
 Read<object> objectFrom(std::string_view text) {
   boost::system::error_code fault;
   value parsed = boost::json::parse(text, fault);
-  if (fault || !parsed.is_object()) return Misunderstood{"the answer is no JSON object"};
+  if (fault || !parsed.is_object()) return Misunderstood{"the answer is not a JSON object"};
   return std::move(parsed.get_object());
 }
 

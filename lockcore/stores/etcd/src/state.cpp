@@ -167,7 +167,7 @@ void send(const CorePtr& core, std::string body, const CallDeadline& deadline, G
   const std::chrono::nanoseconds left = deadline.left();
   const auto gateway = core->gateway.lock();
   if (gateway && left.count() > 0) return gateway->call(txnPath, std::move(body), left, repeat, std::move(handler));
-  const char* why = gateway ? "the time of the call was over before a request was sent" : "the store was closed";
+  const char* why = gateway ? "the call timed out before a request was sent" : "the store was closed";
   core->post(std::move(handler), Outcome{CallFault{{ErrorClass::transient, why}, false}});
 }
 

@@ -10,12 +10,12 @@
 #include <string>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "errors.hpp"
 #include "gateway.hpp"
 #include "keys.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "record_codec.hpp"
 #include "replies.hpp"

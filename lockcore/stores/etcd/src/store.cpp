@@ -29,7 +29,7 @@ class EtcdRegister final : public stored::Register, public stored::RegisterExtra
   void prepare(const CallDeadline& deadline, StatusHandler handler) override {
     send(core_, probeOfWrites(core_->keys.recordsFrom(""), core_->keys.countersFrom("")), deadline,
          Gateway::Repeat::yes, [core = core_, handler = std::move(handler)](const Outcome& outcome) {
-           const CallName call{core->where, "looking at the cluster"};
+           const CallName call{core->where, "examining the cluster"};
            if (auto fault = faultIn(call, outcome)) return handler(std::move(fault->error));
            const auto reply = txnReplyFrom(outcome->body);
            if (reply.has_error()) return handler(notUnderstood(call, outcome->member, reply.error().what));

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "lockcore/kubernetes/names.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/call_permit.hpp"
-#include "names.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::kubernetes_store {

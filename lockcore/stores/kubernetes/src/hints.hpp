@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
+#include "lockcore/kubernetes/replies.hpp"
 #include "lockcore/stored/hint_source.hpp"
-#include "replies.hpp"
 #include "state.hpp"
 
 namespace tenure::kubernetes_store {

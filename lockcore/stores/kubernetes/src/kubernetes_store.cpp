@@ -4,8 +4,8 @@
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
-#include "link/http_gateway.hpp"
-#include "link/pod.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #include "lockcore/port/file_access.hpp"
 #include "store.hpp"
 

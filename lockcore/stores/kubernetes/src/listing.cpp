@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include "lockcore/kubernetes/replies.hpp"
 #include "record_codec.hpp"
-#include "replies.hpp"
 #include "state.hpp"
 
 namespace tenure::kubernetes_store {
@@ -63,7 +63,7 @@ PageOutcome pageIn(const Core& core, const std::string& prefix, const PageStart&
   if (auto fault = faultIn(nameOf(core), outcome)) return std::move(fault->error);
   auto read = pageFrom(outcome->body);
   if (read.has_error()) return notUnderstood(nameOf(core), read.error().what);
-  if (!leadsOn(*read, from)) return notUnderstood(nameOf(core), "the answer does not go on after the one before");
+  if (!leadsOn(*read, from)) return notUnderstood(nameOf(core), "the answer does not continue the one before");
   ListPage page;
   if (!read->next.empty()) page.next = textOf({read->items.back().name, false, std::move(read->next)});
   for (const LeaseObject& object : read->items) {

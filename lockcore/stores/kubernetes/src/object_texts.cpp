@@ -9,11 +9,11 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include "annotations.hpp"
+#include "lockcore/kubernetes/annotations.hpp"
+#include "lockcore/kubernetes/names.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
 #include "micro_time.hpp"
-#include "names.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::kubernetes_store {

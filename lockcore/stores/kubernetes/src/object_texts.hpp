@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "lease_object.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
 #include "lockcore/stored/decisions.hpp"
 #include "micro_time.hpp"
 

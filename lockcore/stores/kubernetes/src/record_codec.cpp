@@ -5,7 +5,8 @@
 
 #include <boost/json/string.hpp>
 
-#include "annotations.hpp"
+#include "lockcore/kubernetes/annotations.hpp"
+#include "lockcore/kubernetes/names.hpp"
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
@@ -13,7 +14,6 @@
 #include "lockcore/port/saturating_time.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "micro_time.hpp"
-#include "names.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {
@@ -85,7 +85,7 @@ class AnnotationReader {
   std::map<std::string, std::string> attributes() {
     if (!from_.hasAnnotation(annotation::attributes)) return {};
     auto all = attributesFromJson(annotated(from_, annotation::attributes));
-    if (!all) fault(annotation::attributes, "is no JSON object of texts");
+    if (!all) fault(annotation::attributes, "is not a JSON object of texts");
     return all ? std::move(*all) : std::map<std::string, std::string>{};
   }
 
@@ -112,7 +112,7 @@ StoreError corruptObject(const Place& place, const LeaseObject& object, const st
   return {ErrorClass::corrupt,
           place.store + ": lease " + toString(place.lease) + ": " + fault + " of Lease " + object.name +
               ". This release of tenure writes nothing like that: it was probably edited by hand, or written by a "
-              "newer release. It is left as it is, and nobody of tenure can take the lease until it is put right "
+              "newer release. It is left as it is, and no candidate of tenure can take the lease until it is repaired "
               "(`kubectl edit lease " +
               object.name + "`). If a token is too high, use `tenure fence recover`"};
 }

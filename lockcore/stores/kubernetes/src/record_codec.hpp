@@ -9,10 +9,10 @@
 
 #include <boost/json/object.hpp>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/register.hpp>
 
-#include "lease_object.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
+#include "lockcore/port/extended_store.hpp"
 
 namespace tenure::kubernetes_store {
 

@@ -5,9 +5,9 @@
 
 #include <boost/throw_exception.hpp>
 
-#include "names.hpp"
+#include "lockcore/kubernetes/names.hpp"
+#include "lockcore/kubernetes/replies.hpp"
 #include "record_codec.hpp"
-#include "replies.hpp"
 
 namespace tenure::kubernetes_store {
 
@@ -145,7 +145,7 @@ void send(const CorePtr& core, Request request, const CallDeadline& deadline, Ou
   const std::chrono::nanoseconds left = deadline.left();
   const auto gateway = core->gateway.lock();
   if (gateway && left.count() > 0) return gateway->call(std::move(request), left, std::move(handler));
-  const char* why = gateway ? "the time of the call was over before a request was sent" : "the store was closed";
+  const char* why = gateway ? "the call timed out before a request was sent" : "the store was closed";
   core->post(std::move(handler), Outcome{CallFault{{ErrorClass::transient, why}, false}});
 }
 

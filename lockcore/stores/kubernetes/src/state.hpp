@@ -8,18 +8,18 @@
 #include <string>
 #include <utility>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
-#include "errors.hpp"
-#include "gateway.hpp"
-#include "lease_object.hpp"
+#include "lockcore/kubernetes/errors.hpp"
+#include "lockcore/kubernetes/gateway.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
+#include "lockcore/kubernetes/requests.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stored/held_states.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "micro_time.hpp"
 #include "object_texts.hpp"
-#include "requests.hpp"
 #include "watched_objects.hpp"
 
 namespace tenure::kubernetes_store {

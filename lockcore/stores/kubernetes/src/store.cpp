@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "hints.hpp"
+#include "lockcore/kubernetes/replies.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/stored/register_store.hpp"
-#include "replies.hpp"
 #include "state.hpp"
 
 namespace tenure::kubernetes_store {

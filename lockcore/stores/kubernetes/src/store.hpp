@@ -7,7 +7,7 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
-#include "gateway.hpp"
+#include "lockcore/kubernetes/gateway.hpp"
 #include "object_texts.hpp"
 
 namespace tenure::kubernetes_store {

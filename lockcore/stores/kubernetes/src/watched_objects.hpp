@@ -8,9 +8,9 @@
 #include <optional>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
-#include "lease_object.hpp"
+#include "lockcore/kubernetes/lease_object.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 
 namespace tenure::kubernetes_store {

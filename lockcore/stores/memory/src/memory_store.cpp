@@ -7,6 +7,7 @@
 
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/call_permit.hpp"
@@ -34,7 +35,7 @@ struct Watcher {
 /// A call takes effect before it returns, under the mutex, which makes reads linearizable; only answers and hints are
 /// posted. A posted answer owns everything it needs, so it also comes when the store is gone. Time limits never matter
 /// here.
-class MemoryStore final : public LeaseStore, public std::enable_shared_from_this<MemoryStore> {
+class MemoryStore final : public ExtendedStore, public std::enable_shared_from_this<MemoryStore> {
  public:
   explicit MemoryStore(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
 

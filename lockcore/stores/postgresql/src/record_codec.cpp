@@ -113,12 +113,12 @@ class RowReader {
 };
 
 StoreError corrupt(const Place& place, const LeaseKey& key, const std::string& fault) {
-  return {
-      ErrorClass::corrupt,
-      place.store + ": lease " + toString(key) + ": " + fault + " in its row of table " + place.table +
-          ". This release of tenure writes no such row: it was probably edited by hand, or written by another "
-          "program or a newer release. It is left as it is, and nobody can take the lease until it is put right. If "
-          "a token is too high, use `tenure fence recover`"};
+  return {ErrorClass::corrupt,
+          place.store + ": lease " + toString(key) + ": " + fault + " in its row of table " + place.table +
+              ". This release of tenure writes no such row: it was probably edited by hand, or written by another "
+              "program or a newer release. It is left as it is, and no candidate can take the lease until it is "
+              "repaired. If "
+              "a token is too high, use `tenure fence recover`"};
 }
 
 StoreResult<std::optional<stored::StoredRecord>> recordFrom(const Place& place, const LeaseKey& key, const Row& row) {
@@ -165,7 +165,7 @@ std::optional<StoreError> endOfTerm(const Place& place, const RowState& lease) {
   const std::string why =
       counter == copy + 1 ? "another candidate has waited out its lease and has announced that it takes the lease over"
                           : "its token " + std::to_string(copy) + " is below the counter " + std::to_string(counter) +
-                                ": somebody changed one of them by hand, or put an older copy back. The next term "
+                                ": one of them was changed by hand, or an older copy was put back. The next term "
                                 "puts it right";
   return StoreError{ErrorClass::transient,
                     place.store + ": lease " + toString(lease.key) + ": the term is over, because " + why};

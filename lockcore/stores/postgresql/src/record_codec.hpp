@@ -7,12 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/register.hpp>
 
 #include "database.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/stored/decisions.hpp"
 #include "statements.hpp"
 

@@ -13,8 +13,8 @@ namespace {
 /// GRANT takes "public" for everybody, also in quotes, and lets no role have the name none.
 void checkRole(const std::string& role) {
   if (role == "public" || role == "none") {
-    throw std::invalid_argument{"the role " + inQuotes(role) + " is nobody's: PostgreSQL reserves the name" +
-                                (role == "public" ? " for everybody" : "") +
+    throw std::invalid_argument{"the role " + inQuotes(role) + " cannot exist: PostgreSQL reserves the name" +
+                                (role == "public" ? " for all roles" : "") +
                                 ". Name the role that the program connects as"};
   }
   if (!role.empty() && !postgresql_store::isIdentifier(role)) {

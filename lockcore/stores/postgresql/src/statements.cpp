@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/postgresql/role_trust.hpp"
 

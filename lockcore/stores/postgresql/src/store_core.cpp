@@ -53,7 +53,7 @@ void StoreCore::servedWithoutHistory() {
   if (++perhapsNone_ < enough) return;
   if (!hasHistory_.exchange(false) || !logger_.wants(LogLevel::warn)) return;
   logger_.log(LogLevel::warn, where_ +
-                                  ": this server does not tell its timeline (pg_current_wal_lsn), so tenure does not "
+                                  ": this server does not report its timeline (pg_current_wal_lsn), so tenure does not "
                                   "notice a promotion. That is right where no commit is ever lost, as on Amazon "
                                   "Aurora");
 }

@@ -4,6 +4,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/store_checks.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {

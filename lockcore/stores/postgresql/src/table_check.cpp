@@ -53,7 +53,7 @@ std::string obstacleIn(const Row& row) {
   }
   if (row[makersColumn]) {
     return "lets these roles put triggers on it, and so use this role's rights: " + inQuotes(*row[makersColumn]) +
-           ". Take that right away (REVOKE TRIGGER ON ... FROM ...)";
+           ". Revoke that right (REVOKE TRIGGER ON ... FROM ...)";
   }
   if (row[rowSecurityColumn] == "t") {
     return "has row-level security, which applies to this role: rows would be hidden and writes refused. Switch it off "
@@ -80,7 +80,7 @@ std::string obstacleIn(const Row& row) {
 
 /// What is wrong with the table, and what to do; empty: nothing.
 std::string faultIn(const Row& row) {
-  if (row[kindColumn] != "r") return "is no ordinary table. Name another one, or drop it";
+  if (row[kindColumn] != "r") return "is not an ordinary table. Name another one, or drop it";
   if (row[persistenceColumn] != "p") {
     return "is UNLOGGED or temporary: it would be empty after a crash, and tokens would start again. Make it permanent "
            "(ALTER TABLE ... SET LOGGED)";
@@ -141,7 +141,7 @@ class SchemaFlow : public std::enable_shared_from_this<SchemaFlow> {
 
  private:
   void seen(const JobReply& reply) {
-    const Call call = core_->call("looking at the table");
+    const Call call = core_->call("examining the table");
     if (auto fault = faultOfRead(call, reply)) return handler_(std::move(*fault));
     const bool answered = !reply.rows.empty() && !reply.rows.front().empty();
     const TableState state = tableStateFrom(call, answered ? reply.rows.front().front() : Row{});

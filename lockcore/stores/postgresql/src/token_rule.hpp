@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::postgresql_store {
 

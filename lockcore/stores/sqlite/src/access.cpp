@@ -59,7 +59,7 @@ StoreResult<FileRights> rightsOfNew(const std::string& store, const SqliteStoreO
 StoreError groupRefused(const std::string& store, const std::string& group) {
   return {ErrorClass::misconfigured,
           store + ": this user may not give the database to group " + group +
-              ", because it is no member of it; add the user to the group, or give another one"};
+              ", because it is not a member of it; add the user to the group, or give another one"};
 }
 
 bool isMember(gid_t group) {
@@ -178,9 +178,9 @@ FileAccess lookAtAccess(const SqliteStoreOptions& options) {
   if (closed.empty()) return report;
   report.strangers =
       "the liveness file " + closed + " belongs to " + ownerText(closed) +
-      ", and this user may not read it, so it cannot tell whether that candidate lives: a crash costs a whole lease, "
-      "and "
-      "a database that was removed is never made again. Let all candidates run as one user, or give the database to a "
+      ", and this user may not read it, so it does not know whether that candidate is alive: a crash costs a whole "
+      "lease, and a database that was removed is never made again. Let all candidates run as one user, or give the "
+      "database to a "
       "group of theirs (store.group, store.mode 0660)";
   if (!checked->exists && !report.obstacle) {
     report.obstacle = StoreError{ErrorClass::misconfigured, store + ": " + report.strangers};

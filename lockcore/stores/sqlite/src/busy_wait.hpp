@@ -1,4 +1,4 @@
-// How long a call may take, and how a connection waits for another process's write lock in that time.
+// How a connection waits for another process's write lock in the time of a call.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/runtime/system_random.hpp"
@@ -16,25 +15,10 @@ struct sqlite3;
 
 namespace tenure::sqlite_store {
 
-/// Counts time as a holder does: a call that spent its time suspended is over when the machine wakes.
-class Deadline {
- public:
-  Deadline(const Instant& start, std::chrono::nanoseconds timeout) noexcept : start_{start}, timeout_{timeout} {}
+using Deadline = CallDeadline;
 
-  [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
-    return timeout_ - elapsedForHolder(start_, readClock());
-  }
-  [[nodiscard]] bool passed() const noexcept { return left().count() <= 0; }
-  [[nodiscard]] std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
-
- private:
-  Instant start_;
-  std::chrono::nanoseconds timeout_;
-};
-
-/// SQLite's own busy time-out sleeps in steps of up to 100 ms without jitter, so a writer that writes all the time
-/// starves the others for seconds. This wait takes short, jittered steps and ends at the deadline of the call. It
-/// belongs to one thread; other threads only set the stop flag.
+/// A wait of sqlite::pauseForLock() that ends at the deadline of the call. It belongs to one thread; other threads only
+/// set the stop flag.
 class BusyWait {
  public:
   /// `cancelled` ends every wait; it must outlive the object.

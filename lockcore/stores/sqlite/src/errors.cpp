@@ -38,7 +38,7 @@ std::string adviceFor(int code, int systemErrno) {
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:
     case SQLITE_CONSTRAINT:
-      return "the tenure_* tables are not as this version made them; restore them, or use a file of its own for tenure";
+      return "the tenure_* tables are not as this version made them; restore them, or use a separate file for tenure";
     default:
       return {};
   }

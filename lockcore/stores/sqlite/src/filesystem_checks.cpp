@@ -51,14 +51,14 @@ StoreFiles filesFor(const std::string& directory, const std::string& name) {
 
 std::optional<StoreError> faultOfDirectory(const std::string& store, const std::string& directory) {
   struct statfs system {};
-  if (statfs(directory.c_str(), &system) != 0) return systemError(store, "looking at directory " + directory, errno);
+  if (statfs(directory.c_str(), &system) != 0) return systemError(store, "examining directory " + directory, errno);
   return refusalIf(store, networkFault(directory, risks));
 }
 
 std::optional<StoreError> unwritableDirectory(const std::string& store, const std::string& directory) {
   if (faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return std::nullopt;
   return missing(store, "directory " + directory + " is not writable (" + errnoText(errno) +
-                            "); SQLite keeps its log beside the database, so make the directory writable for this "
+                            "); SQLite keeps its log next to the database, so make the directory writable for this "
                             "user, or give another path");
 }
 
@@ -88,7 +88,7 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   if (realDirectory.empty()) {
     const int fault = errno;
     if (fault == ENOTDIR) return refusal(store, directory + " is not a directory; give another path");
-    if (fault != ENOENT) return systemError(store, "looking at directory " + directory, fault);
+    if (fault != ENOENT) return systemError(store, "examining directory " + directory, fault);
     return missing(store, "directory " + directory + " does not exist; create it, or give another path");
   }
   if (auto fault = faultOfDirectory(store, realDirectory)) return std::move(*fault);
@@ -96,7 +96,7 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   // Other processes may create or remove the file between any two checks; neither is a fault.
   struct stat found {};
   const bool exists = lstat(files.database.c_str(), &found) == 0;
-  if (!exists && errno != ENOENT) return systemError(store, "looking at " + files.database, errno);
+  if (!exists && errno != ENOENT) return systemError(store, "examining " + files.database, errno);
   if (exists) {
     if (auto fault = refusalIf(store, kindFault(files.database, risks))) return std::move(*fault);
   }

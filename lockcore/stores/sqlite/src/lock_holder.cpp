@@ -165,7 +165,7 @@ void WriteLockHolder::search(const StoreFiles& files, std::chrono::nanoseconds a
   const auto file = place && place->pid < 0 ? identityOf(*place->path) : std::nullopt;
   if (!file || (found_ > 0 && hasLockOf(found_, *file))) return;
   found_ = 0;
-  const Deadline end{readClock(), atMost};
+  const Deadline end{systemClock(), atMost};
   for (const long pid : processes()) {
     if (pid <= searched_) continue;
     if (hasLockOf(pid, *file)) found_ = pid;

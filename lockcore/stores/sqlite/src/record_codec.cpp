@@ -103,8 +103,8 @@ StoreError corruptRow(const std::string& store, const LeaseKey& key, const std::
   return {ErrorClass::corrupt,
           store + ": lease " + toString(key) + ": " + fault +
               " in its row of table tenure_lease. tenure writes no such row: it was probably edited by hand or by "
-              "another program. It is left as it is and nobody can take the lease until the row is put right or "
-              "deleted (the fencing counter is kept in tenure_fence and goes on). If the token is too high, use "
+              "another program. It is left as it is and no candidate can take the lease until the row is repaired or "
+              "deleted (the fencing counter is kept in tenure_fence and continues). If the token is too high, use "
               "`tenure fence recover`"};
 }
 
@@ -113,7 +113,7 @@ StoreError corruptCounter(const std::string& store, const LeaseKey& key, const s
       ErrorClass::corrupt,
       store + ": lease " + toString(key) + ": " + fault +
           " in its row of table tenure_fence, the fencing counter. tenure writes no such row: it was probably "
-          "edited by hand or by another program. Nobody can take the lease until it is put right: in token "
+          "edited by hand or by another program. No candidate can take the lease until it is repaired: in token "
           "the highest token that was ever handed out, and in lease_ms the lease of a holder that may still live, or "
           "NULL. If the token is too high, use `tenure fence recover`"};
 }

@@ -71,7 +71,7 @@ StoreResult<void> checkEncoding(const std::string& store, Connection& connection
   // Keys are compared and ordered as bytes of UTF-8.
   return StoreError{ErrorClass::misconfigured,
                     store + ": the database's text encoding is " + encoding.value_or("unknown") +
-                        "; tenure needs UTF-8, so give it a file of its own",
+                        "; tenure needs UTF-8, so give it a separate file",
                     true};
 }
 
@@ -96,7 +96,7 @@ StoreResult<bool> hasTable(const std::string& store, Connection& connection, con
   if (code == SQLITE_OK && found && found != "table") {
     return StoreError{ErrorClass::misconfigured,
                       store + ": tenure_" + table + " is " + (found == "index" ? "an " : "a ") + *found +
-                          " and not a table; drop it, or use a file of its own for tenure",
+                          " and not a table; drop it, or use a separate file for tenure",
                       true};
   }
   if (code == SQLITE_OK && found) {

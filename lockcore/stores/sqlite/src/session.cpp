@@ -194,7 +194,7 @@ StoreResult<bool> Session::openAsOnlooker() {
       } else if (round >= indexRounds) {
         return error(ErrorClass::misconfigured,
                      files_.wal + " is there and " + files_.shm +
-                         " is missing, without which the log cannot be read, and a look makes no file; the next "
+                         " is missing, without which the log cannot be read, and a read makes no file; the next "
                          "candidate makes it (tenure run)");
       }
       close();
@@ -209,7 +209,7 @@ StoreError Session::lookAtJournal(const StoreError& fault) const {
   return error(
       ErrorClass::misconfigured,
       files_.database +
-          "-journal holds a change that a crash left half done, and a look changes no file; the next candidate "
+          "-journal holds a change that a crash left half done, and a read changes no file; the next candidate "
           "undoes it (tenure run)");
 }
 
@@ -303,7 +303,7 @@ StoreResult<void> Session::useWal() {
   if (mode == "wal") return {};
   return error(ErrorClass::misconfigured,
                files_.database + " cannot be switched to write-ahead logging (journal mode " +
-                   mode.value_or("unknown") + "); put the file on a local disk, or use a file of its own for tenure");
+                   mode.value_or("unknown") + "); put the file on a local disk, or use a separate file for tenure");
 }
 
 StoreResult<void> Session::prepareStatements(bool hasOpenLease) {
@@ -325,7 +325,7 @@ StoreError Session::failed(const std::string& what, int code) {
   noteLookFault(code);
   if ((code & 0xFF) == SQLITE_BUSY || code == SQLITE_PROTOCOL) {
     const std::string holder = lockHolder_.text(files_);
-    out.message = options_.store + ": " + what + ": the database stayed locked until the call's time was over" +
+    out.message = options_.store + ": " + what + ": the database stayed locked until the call timed out" +
                   (holder.empty() ? std::string{} : "; the lock is held by " + holder);
   }
   if (!connectionSurvives(code)) close();
@@ -340,7 +340,7 @@ StoreError Session::lostTables() const {
   return error(
       ErrorClass::misconfigured,
       "one of tenure's tables (tenure_lease, tenure_fence or tenure_meta) was dropped. A candidate makes it again "
-      "at its next acquisition, once no lease can be held any more. Or put a backup back while no candidate runs");
+      "at its next acquisition, once no lease can still be held. Or put a backup back while no candidate runs");
 }
 
 void Session::dropIfFilesChanged() noexcept {

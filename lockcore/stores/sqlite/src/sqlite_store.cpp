@@ -8,10 +8,10 @@
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"
@@ -60,7 +60,7 @@ struct Parts {
   std::shared_ptr<Parts> keptForEver{};   ///< itself, in a forked child; see ~SqliteStore
 };
 
-class SqliteStore final : public LeaseStore {
+class SqliteStore final : public ExtendedStore {
  public:
   SqliteStore(SqliteStoreOptions options, const Logger& logger)
       : options_{std::move(options)},
@@ -98,7 +98,7 @@ class SqliteStore final : public LeaseStore {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     const auto handle = std::make_shared<WriteHandler>(std::move(handler));
     const auto shared = std::make_shared<const WriteRequest>(std::move(request));
-    Job job{.deadline = Deadline{readClock(), options.timeout},
+    Job job{.deadline = Deadline{systemClock(), options.timeout},
             .run = [parts = parts_, shared, handle](
                        Session& session,
                        const Deadline& deadline) { writeAlone(*parts, session, *shared, *handle, deadline); },
@@ -167,7 +167,7 @@ class SqliteStore final : public LeaseStore {
     const std::int64_t last = parts.sweptAt.load();
     if (last >= 0 && now - last < std::chrono::nanoseconds{sweepInterval}.count()) return;
     parts.sweptAt.store(now);
-    parts.reader.post(Job{.deadline = Deadline{readClock(), sweepInterval},
+    parts.reader.post(Job{.deadline = Deadline{systemClock(), sweepInterval},
                           .run =
                               [](Session& session, const Deadline&) {
                                 sweepSidecar(session);
@@ -236,7 +236,7 @@ class SqliteStore final : public LeaseStore {
   void submit(Worker& worker, CallOptions options, std::function<void(Result)> handler, Work work) {
     const auto shared = std::make_shared<std::function<void(Result)>>(std::move(handler));
     worker.post(Job{
-        .deadline = Deadline{readClock(), options.timeout},
+        .deadline = Deadline{systemClock(), options.timeout},
         .run = [shared, work = std::move(work)](
                    Session& session,
                    const Deadline& deadline) { (*shared)(answerOf<Result>(session, deadline, work)); },
@@ -268,7 +268,7 @@ std::string pathFault(const std::string& path) {
     return inQuotes(path) + " holds " + odd->text() + " as character " + std::to_string(odd->number) +
            ", which cannot be seen";
   }
-  if (path == ":memory:") return inQuotes(path) + " would be a database of its own for each connection" + file;
+  if (path == ":memory:") return inQuotes(path) + " would be a separate database for each connection" + file;
   if (path.starts_with("file:")) return inQuotes(path) + " is a URI" + file;
   const std::string_view name = std::string_view{path}.substr(path.rfind('/') + 1);
   if (name.empty() || name == "." || name == "..") return inQuotes(path) + " names a directory; name a file in it";

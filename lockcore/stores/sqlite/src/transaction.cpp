@@ -84,7 +84,7 @@ std::optional<StoreError> Transaction::begin(const Deadline& deadline) {
   if (const int code = session_.statements().begin.run(); code != SQLITE_OK) return session_.failed(what_, code);
   if (!deadline.passed()) return std::nullopt;
   return session_.error(ErrorClass::transient,
-                        what_ + ": the write lock was granted only after the call's time was over");
+                        what_ + ": the write lock was granted only after the call had timed out");
 }
 
 std::optional<WriteOutcome> Transaction::commit() {

@@ -4,9 +4,8 @@
 
 #include <string>
 
-#include <tenure/lockcore/lease_store.hpp>
-
 #include "busy_wait.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "session.hpp"
 
 namespace tenure::sqlite_store {

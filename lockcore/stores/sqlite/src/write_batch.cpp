@@ -10,6 +10,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/store_checks.hpp"
 #include "ownership_write.hpp"
 #include "transaction.hpp"
 

@@ -34,10 +34,12 @@ class SqliteDeathNotice : public testing::Test {
   }
 
   [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record, Signal& proven) {
-    return store_.raw().deathNotice()->follow(record, [&proven, version = record.version](const RecordVersion& of) {
-      EXPECT_EQ(of, version);
-      proven.set();
-    });
+    return extended(store_.raw())
+        ->deathNotice()
+        ->follow(record, [&proven, version = record.version](const RecordVersion& of) {
+          EXPECT_EQ(of, version);
+          proven.set();
+        });
   }
 
   /// After this, everything that the watch thread was given before is handled, and every retry is over.
@@ -114,8 +116,9 @@ TEST_F(SqliteDeathNotice, severalChallengersAreAllTold) {
   for (int i = 0; i < 10; ++i) {
     challengers.push_back(std::make_unique<Store>(path_));
     told.push_back(std::make_unique<Signal>());
-    handles.push_back(challengers.back()->raw().deathNotice()->follow(
-        record, [signal = told.back().get()](const RecordVersion&) { signal->set(); }));
+    handles.push_back(extended(challengers.back()->raw())
+                          ->deathNotice()
+                          ->follow(record, [signal = told.back().get()](const RecordVersion&) { signal->set(); }));
   }
   holder.kill();
   for (const auto& signal : told) EXPECT_TRUE(signal->wait());
@@ -251,7 +254,7 @@ TEST_F(SqliteDeathNotice, whatCanProveNothingIsNotFollowed) {
 
 TEST_F(SqliteDeathNotice, theOrderlyEndOfAStoreIsNoProof) {
   auto other = std::make_unique<Store>(path_);
-  const LivenessFile livenessFile = other->raw().deathNotice()->livenessFile().value();
+  const LivenessFile livenessFile = extended(other->raw())->deathNotice()->livenessFile().value();
   WriteRequest request = acquire({"lease"}, "b");
   request.record.livenessFile = livenessFile;
   (*other)->apply(std::move(request));
@@ -268,7 +271,7 @@ TEST_F(SqliteDeathNotice, theOrderlyEndOfAStoreIsNoProof) {
 // Work that did not end in time may outlive the elector and its store: only the end of the process ends such work.
 TEST_F(SqliteDeathNotice, theEndOfAStoreWithATermThatWasNotReleasedIsNoProof) {
   auto other = std::make_unique<Store>(path_);
-  const LivenessFile livenessFile = other->raw().deathNotice()->livenessFile().value();
+  const LivenessFile livenessFile = extended(other->raw())->deathNotice()->livenessFile().value();
   WriteRequest request = acquire({"lease"}, "b");
   request.record.livenessFile = livenessFile;
   (*other)->apply(std::move(request));
@@ -291,14 +294,14 @@ TEST_F(SqliteDeathNotice, nothingIsToldWhenTheHandleIsGone) {
 
 TEST_F(SqliteDeathNotice, canBeSwitchedOff) {
   Store without{path_, false};
-  EXPECT_EQ(without.raw().deathNotice(), nullptr);
+  EXPECT_EQ(extended(without.raw())->deathNotice(), nullptr);
 }
 
 TEST_F(SqliteDeathNotice, thereIsOneLivenessFilePerStoreAndItIsReal) {
-  const auto notice = store_.raw().deathNotice();
+  const auto notice = extended(store_.raw())->deathNotice();
   EXPECT_EQ(notice->descriptor(), -1);
   const LivenessFile livenessFile = notice->livenessFile().value();
-  EXPECT_EQ(store_.raw().deathNotice()->livenessFile().value(), livenessFile);
+  EXPECT_EQ(extended(store_.raw())->deathNotice()->livenessFile().value(), livenessFile);
   const std::string file = liveness::livenessFilePath(sidecarOf(path_), livenessFile.id);
   std::string line;
   std::getline(std::ifstream{file}, line);
@@ -317,7 +320,7 @@ TEST_F(SqliteDeathNotice, thereIsOneLivenessFilePerStoreAndItIsReal) {
 
 TEST_F(SqliteDeathNotice, aLivenessFileThatCannotBeMadeIsRefusedInPlainWords) {
   Store store{directory_.file("missing/leases.db")};
-  const auto livenessFile = store.raw().deathNotice()->livenessFile();
+  const auto livenessFile = extended(store.raw())->deathNotice()->livenessFile();
   ASSERT_TRUE(livenessFile.has_error());
   EXPECT_EQ(livenessFile.error().errorClass, ErrorClass::misconfigured);
   EXPECT_TRUE(contains(livenessFile.error().message, "does not exist")) << livenessFile.error().message;

@@ -34,7 +34,7 @@ class SqliteOrder : public testing::Test {
 /// living process is dead.
 TEST_F(SqliteOrder, aLivenessFileLosesItsNameWhileItIsLocked) {
   auto store = std::make_unique<Store>(path_);
-  const LivenessFile livenessFile = store->raw().deathNotice()->livenessFile().value();
+  const LivenessFile livenessFile = extended(store->raw())->deathNotice()->livenessFile().value();
   const std::string file = liveness::livenessFilePath(sidecarOf(path_), livenessFile.id);
   std::vector<LockState> seen;
   const HookedCalls calls{{.beforeUnlink = [&](const std::string& path) {
@@ -60,7 +60,7 @@ TEST_F(SqliteOrder, aHolderThatDiesBeforeItIsWatchedIsSeenByTheFirstLook) {
                                  if (contains(path, record.livenessFile->id)) holder.kill();
                                },
                            .beforeLook = [&] { ++looks; }}};
-  const auto handle = store.raw().deathNotice()->follow(record, [&](const RecordVersion&) {
+  const auto handle = extended(store.raw())->deathNotice()->follow(record, [&](const RecordVersion&) {
     looksAtProof = looks.load();
     proven.set();
   });
@@ -98,7 +98,7 @@ TEST_F(SqliteOrder, aDatabaseThatIsExchangedBeforeItIsWatchedIsWatchedAnew) {
   const HookedCalls calls{{.beforeWatch = [&](const std::string& path) {
     if (path == path_ && ++armings == 1) std::filesystem::rename(directory_.file("other"), path_);
   }}};
-  const auto handle = store.raw().watchLoss([] {});
+  const auto handle = extended(store.raw())->watchLoss([] {});
   ASSERT_NE(handle, nullptr);
   EXPECT_TRUE(eventually([&] { return armings >= 2; })) << "what is at the path now could go without a word";
 }
@@ -123,7 +123,7 @@ TEST_F(SqliteOrder, aHolderIsToldOnceItsDatabaseIsWatchedHoweverSoonThatIs) {
     waitForWatchThread(store);
     inHook = false;
   }}};
-  const auto handle = store.raw().watchLoss([&] { told.set(); });
+  const auto handle = extended(store.raw())->watchLoss([&] { told.set(); });
   ASSERT_NE(handle, nullptr);
   EXPECT_TRUE(told.wait()) << "a database that was replaced before would be noticed at a heartbeat only";
 }
@@ -133,9 +133,9 @@ TEST_F(SqliteOrder, aLaterHolderIsToldOfLaterLossesOnly) {
   Store store{path_};
   store->ensureSchema();
   Signal first, late;
-  const auto holder = store.raw().watchLoss([&] { first.set(); });
+  const auto holder = extended(store.raw())->watchLoss([&] { first.set(); });
   waitForWatchThread(store);
-  const auto later = store.raw().watchLoss([&] { late.set(); });
+  const auto later = extended(store.raw())->watchLoss([&] { late.set(); });
   waitForWatchThread(store);
   EXPECT_EQ(late.count(), 0);
   std::ofstream{directory_.file("other")} << "another file";

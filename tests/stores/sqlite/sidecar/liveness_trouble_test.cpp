@@ -23,7 +23,8 @@ class SqliteLivenessFileTrouble : public testing::Test {
   template <class Event>
   void expectNoProof(Store& store, const LeaseRecord& record, Event happens) {
     Signal proven;
-    const auto handle = store.raw().deathNotice()->follow(record, [&](const RecordVersion&) { proven.set(); });
+    const auto handle =
+        extended(store.raw())->deathNotice()->follow(record, [&](const RecordVersion&) { proven.set(); });
     happens();
     Actor shortLived{path_};
     ASSERT_EQ(shortLived.ask("livenessFile"), "ok");
@@ -31,7 +32,9 @@ class SqliteLivenessFileTrouble : public testing::Test {
     ASSERT_TRUE(contains(shortLived.ask("acquire " + another + " b"), "applied"));
     Signal settled;
     const auto other =
-        store.raw().deathNotice()->follow(store->record({another}), [&](const RecordVersion&) { settled.set(); });
+        extended(store.raw())->deathNotice()->follow(store->record({another}), [&](const RecordVersion&) {
+          settled.set();
+        });
     shortLived.kill();
     ASSERT_TRUE(settled.wait());
     EXPECT_EQ(proven.count(), 0);
@@ -53,7 +56,7 @@ TEST_F(SqliteLivenessFileTrouble, aDiskThatIsFullRefusesTheAcquisitionAndLeavesN
   Store store{path_};
   for (const std::size_t room : {0U, 20U}) {
     const HookedCalls full{{.roomForLivenessFile = room}};
-    const auto livenessFile = store.raw().deathNotice()->livenessFile();
+    const auto livenessFile = extended(store.raw())->deathNotice()->livenessFile();
     ASSERT_TRUE(livenessFile.has_error());
     EXPECT_EQ(livenessFile.error().errorClass, ErrorClass::transient);
     EXPECT_TRUE(contains(livenessFile.error().message, "No space left"))
@@ -68,7 +71,7 @@ TEST_F(SqliteLivenessFileTrouble, aDiskThatIsFullRefusesTheAcquisitionAndLeavesN
 
 TEST_F(SqliteLivenessFileTrouble, aLongerLeaseThatCannotBeStatedIsRefusedAndTheTermGoesOn) {
   Store store{path_};
-  const LivenessFile livenessFile = store.raw().deathNotice()->livenessFile().value();
+  const LivenessFile livenessFile = extended(store.raw())->deathNotice()->livenessFile().value();
   WriteRequest first = acquire({"lease"}, "a");
   first.record.livenessFile = livenessFile;
   const milliseconds lease = first.record.leaseDuration;

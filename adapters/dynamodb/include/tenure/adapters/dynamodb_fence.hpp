@@ -18,14 +18,14 @@ namespace aws {
 class JsonClient;
 }
 
-/// Where transactions keep the tokens: one item for each lease, with the key `tenure-fence#<lease>`.
-struct TENURE_API DynamoDbGuard {
+/// The table in which transactions keep the tokens: one item for each lease, with the key `tenure-fence#<lease>`.
+struct DynamoDbGuard {
   std::string table{};
   std::string partitionKey{"key"};  ///< of type S
   std::string sortKey{};            ///< of type S; empty: the table has none
 };
 
-struct TENURE_API DynamoDbFenceOptions {
+struct DynamoDbFenceOptions {
   std::string region{};    ///< empty: as the SDKs find it
   std::string endpoint{};  ///< empty: as the SDKs find it
   std::string profile{};
@@ -37,14 +37,14 @@ struct TENURE_API DynamoDbFenceOptions {
 /// One write, in DynamoDB's own terms. `item`, `names` and `values` are JSON objects as in the service's API:
 /// {"id":{"S":"7"}}, {"#n":"name"}, {":v":{"N":"1"}}. Names that begin with #tenure and values that begin with :tenure
 /// are reserved for the fence.
-struct TENURE_API DynamoDbWrite {
+struct DynamoDbWrite {
   enum class Kind { put, update, erase };
 
   Kind kind{Kind::put};
   std::string table{};
   std::string item{};       ///< put: the whole item; update and erase: its key
   std::string update{};     ///< update: its expression, "SET #n = :v"
-  std::string condition{};  ///< a condition of your own, in addition to the fence's; may be empty
+  std::string condition{};  ///< your condition, in addition to the fence's; may be empty
   std::string names{};
   std::string values{};
 };
@@ -56,7 +56,7 @@ enum class DynamoDbWritten {
 
 /// Two ways, each a single request to the service:
 ///
-/// - write() fences **one item by itself**: the item carries the token in the attribute `tenure_fence:<lease>` ({"M":
+/// - write() fences **one item alone**: the item carries the token in the attribute `tenure_fence:<lease>` ({"M":
 ///   {"token":...,"holder":...}}). The fence's scope is that item: a new leader keeps its predecessor out of an item by
 ///   writing the item. A put replaces the whole item, also the tokens of other leases. An item that is gone remembers
 ///   no token, so write() does not erase.
@@ -85,7 +85,7 @@ class TENURE_API DynamoDbFence {
     return underTerm(term, [&](const TermStamp& stamp) { return transact(stamp, what); });
   }
 
-  /// What the guard's item remembers, that is: tokens of transact(), not of write().
+  /// The stamp that the guard's item remembers: that of transact(), not of write().
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:

@@ -1,4 +1,4 @@
-// What all adapters have in common: a resource that compares fencing tokens in the same atomic step in which it writes.
+// The common part of all adapters: a resource that compares fencing tokens in the same atomic step in which it writes.
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,8 @@
 
 namespace tenure {
 
-/// Anything that numbers its terms and can be told that a term is over, such as a Leadership. Adapters know nothing
-/// about elections and need nothing more: this is all that passes between the two.
+/// Anything that numbers its terms and takes a report that a term is over, such as a Leadership. Adapters know nothing
+/// about elections: this concept is their only link to one.
 template <class Term>
 concept TermOfALease = std::copy_constructible<Term> && requires(const Term& term, FencingToken seen) {
   { term.leaseName() } -> std::convertible_to<std::string>;
@@ -38,21 +38,21 @@ class TENURE_API FencedTerm {
                    [term](FencingToken seen) { term.reportStaleToken(seen); }} {}
 
   /// For a term that comes from elsewhere than this library. Without `isValid` (an empty function) the term never
-  /// counts as over on this side, and only the resource can refuse a write. Without `reportStaleToken` nobody is told
-  /// of a stale token. Neither may throw.
+  /// counts as over on this side, and only the resource can refuse a write. Without `reportStaleToken` no report
+  /// of a stale token is made. Neither may throw.
   FencedTerm(TermStamp stamp, std::function<bool()> isValid, std::function<void(FencingToken)> reportStaleToken)
       : stamp_{std::move(stamp)}, isValid_{std::move(isValid)}, reportStaleToken_{std::move(reportStaleToken)} {}
 
   [[nodiscard]] const TermStamp& stamp() const noexcept { return stamp_; }
 
-  /// TermOver once the term's lease is not valid any more, by this process's clock, at this call; about 70 ns. It only
+  /// TermOver once the term's lease is no longer valid, by this process's clock, at this call; about 70 ns. It only
   /// saves a request that would be refused. The process may be paused for longer than a lease right after this check,
   /// and then only the resource can refuse.
   [[nodiscard]] std::optional<FenceError> refusal() const;
 
-  /// What every adapter does with the answer of the resource: it reports a stale token to the term, which ends the term
+  /// Every adapter passes the resource's error to this. It reports a stale token to the term, which ends the term
   /// (Leadership::reportStaleToken). A term of another lease with the same name (ForeignTerm) is not reported, because
-  /// nobody can tell here which of the two is the right one.
+  /// it is not known here which of the two is the right one.
   void settle(const FenceError& error) const;
 
  private:
@@ -101,12 +101,12 @@ concept FenceAnswer = detail::isFenceResult<Result>;
 /// 3. **Durable together.** If the write survives a crash of the resource, so does the token. How durable both are
 ///    depends on the resource; its documentation says it.
 /// 4. **Reported in one vocabulary.** StaleToken for a lower token, ForeignTerm for an equal token of another holder;
-///    both name the tokens. Everything else is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
+///    both name the tokens. Any other failure is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
 ///
 /// FencedFile has no write(); its append() and replace() keep the same promises.
 ///
-/// `write(term, what...)` is the same for callers that have a Leadership: TermOver, without a request, once it is not
-/// valid any more; and a stale token ends the term (underTerm).
+/// `write(term, what...)` is the same for callers that have a Leadership: TermOver, without a request, once it is no
+/// longer valid; and a stale token ends the term (underTerm).
 ///
 /// tests/adapters/contract tests these promises, for our adapters and for yours.
 template <class Writer, class... What>
@@ -125,7 +125,7 @@ concept ReadableFence = requires(Writer& writer, const std::string& lease) {
 
 /// A table of yours that takes no writes of former leaders: the database refuses them by triggers, which
 /// postgresqlFenceSql and sqliteFenceSql write.
-struct TENURE_API FencedTable {
+struct FencedTable {
   std::string table;  ///< exists; one name, without a schema
   std::string lease;  ///< as in TermStamp
 };

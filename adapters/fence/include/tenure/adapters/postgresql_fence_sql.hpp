@@ -10,14 +10,14 @@
 
 namespace tenure {
 
-/// Codes of the errors that the script's trigger raises, besides those of PostgreSQL.
+/// Codes of the errors that the script's trigger raises, in addition to those of PostgreSQL.
 inline constexpr std::string_view postgresqlUnfencedState = "TF001";  ///< no token, a bad one, or another lease's
 inline constexpr std::string_view postgresqlStaleState = "TF002";     ///< a lower token than the highest seen
 inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an equal token of another holder
 inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the remembered token is above every valid one
 
 /// A script for psql or a migration, for PostgreSQL 14 and later. The owner of the table and of its schema runs it, or
-/// a superuser. It contains a transaction of its own and may be run again. It stops where the fence's objects belong to
+/// a superuser. It contains its own transaction and may be run again. It stops where the fence's objects belong to
 /// a role that could use others' rights by them, and where they are not as it makes them (docs/fencing/postgresql.md).
 /// `schema` is the table's; the fence's own table and function are put there too. PostgreSQL itself then enforces the
 /// fence on every statement that inserts into, updates, deletes from or truncates the table, whoever sends it: old
@@ -39,10 +39,10 @@ inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the r
 /// Partitions and children of the table are guarded too, so that no name leads past the fence; a partition or child
 /// alone is refused. Run it again after you have added one.
 ///
-/// What the trigger cannot see is not fenced: ALTER TABLE and DROP of the owner, `session_replication_role = replica`.
-/// A token is no password. Anybody who may write the table may
-/// claim any token from 1 to maxFencingToken, and so lock everybody else out until an operator corrects what the fence
-/// remembers (`tenure fence recover`). Undo with `DROP TRIGGER tenure_fence ON <table>`.
+/// The trigger does not see and does not fence ALTER TABLE and DROP by the owner, and `session_replication_role =
+/// replica`. A token is not authentication: any role that may write the table may
+/// claim any token from 1 to maxFencingToken, and so lock out all other writers until an operator corrects what the
+/// fence remembers (`tenure fence recover`). Undo with `DROP TRIGGER tenure_fence ON <table>`.
 ///
 /// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, or if the table or schema is longer
 /// than the 63 bytes that PostgreSQL keeps of a name.

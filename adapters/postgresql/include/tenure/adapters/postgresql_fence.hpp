@@ -24,25 +24,25 @@ namespace tenure {
 enum class PostgresqlIsolation { sessionDefault, readCommitted, repeatableRead, serializable };
 
 /// The table of a PostgreSQL store that is in the same database as the data: the values of its PostgresqlStoreOptions.
-struct TENURE_API PostgresqlLeaseTable {
+struct PostgresqlLeaseTable {
   std::string schema{"public"};
   std::string table{"tenure_lease"};
   std::string sortKey{};  ///< LeaseKey::sortKey of the lease that writes; its name is TermStamp::lease
 };
 
-struct TENURE_API PostgresqlFenceOptions {
+struct PostgresqlFenceOptions {
   PostgresqlIsolation isolation{PostgresqlIsolation::sessionDefault};
   /// How long each statement of a write waits for locks of others (`lock_timeout`). 0: the session's setting.
   std::chrono::milliseconds lockTimeout{1'000};
-  /// How long a writer may stand still inside a write before the server ends its session
+  /// How long a writer may be idle inside a write before the server ends its session
   /// (`idle_in_transaction_session_timeout`). A frozen writer holds the fence's row, and its successor waits for this
   /// row, so this bounds the wait. It must be longer than the work computes between two statements. 0: the session's
   /// setting.
   std::chrono::milliseconds frozenLimit{10'000};
   /// The schema of the fence's table. Empty: the first schema of the search path at open().
   std::string schema{};
-  /// Where the row of the lease is, if its store is in this database: each write then checks and locks this row too.
-  /// Empty: the fence knows of later terms only what they have written.
+  /// The table with the row of the lease, if its store is in this database: each write then checks and locks this row
+  /// too. Empty: the fence learns of a later term only from its writes.
   std::optional<PostgresqlLeaseTable> leaseTable{};
 };
 
@@ -57,9 +57,9 @@ class TENURE_API PostgresqlResult {
 };
 
 /// Keeps former leaders out of a database. Each write carries the stamp of its term; the fence remembers the highest
-/// token of each lease in a table beside your data and refuses writes with a lower one, inside the transaction that
-/// writes. So a writer that is paused, for however long and at whatever point, can never overwrite what a successor has
-/// written.
+/// token of each lease in a table next to your data and refuses writes with a lower one, inside the transaction that
+/// writes. A writer that is paused, for however long and at whatever point, can never overwrite its successor's
+/// writes.
 ///
 ///     auto fence = tenure::PostgresqlFence::open(connection).value();
 ///     auto written = fence.write(term, [](PGconn* connection) {  // term: the Leadership
@@ -73,9 +73,9 @@ class TENURE_API PostgresqlResult {
 /// **With the lease in the same database** (PostgresqlFenceOptions::leaseTable) a write also needs the lease's row to
 /// show its term: this token and holder, not released, and no counter above the token. The row stays locked (FOR KEY
 /// SHARE) until the write's transaction ends; renewals and a release pass that lock, and a takeover or removal does
-/// not. So a term that has lost its lease is refused even before its successor has written, and a successor's term
-/// begins only after the last write of the one before it has committed or failed. What it does not prove: that the
-/// lease has not expired. The row has no clock in it; it proves that nobody else has been given the lease.
+/// not. A term that has lost its lease is refused even before its successor has written, and a successor's term
+/// begins only after the last write of the one before it has committed or failed. It does not prove that the
+/// lease has not expired. The row has no clock in it; it proves that no other candidate has been given the lease.
 ///
 ///   the row shows                                   | the write is refused with
 ///   ------------------------------------------------|---------------------------------------------------------------
@@ -86,12 +86,12 @@ class TENURE_API PostgresqlResult {
 ///   a lower token                                   | TermOver: this database lost the term, or is another one
 ///   no such lease, or no table                      | WriteTrouble, misconfigured
 ///
-/// A writer that stands still inside a write delays takeovers of its lease, so its session is ended after half of the
+/// A writer that is idle inside a write delays takeovers of its lease, so its session is ended after half of the
 /// lease's duration, if `frozenLimit` (or the session's setting) is longer. This holds in transactions of the caller
 /// too, until they end. PostgreSQL counts the time between two statements only: a long statement, a writer that is
 /// frozen inside of COPY or of a large result, and PREPARE TRANSACTION hold the row for as long as they last. Writes
-/// that overlap keep nobody out for longer than one of them lasts: a candidate that has waited the lease out, and finds
-/// the row held, raises the counter above the token, and no further write of that term begins.
+/// that overlap keep no candidate out for longer than one of them lasts: a candidate that has waited the lease out, and
+/// finds the row held, raises the counter above the token, and no further write of that term begins.
 ///
 /// The guarantee holds for one primary. A standby that was promoted without having received the last commits lacks
 /// their tokens too: docs/fencing/postgresql.md says which settings exclude that.
@@ -102,7 +102,7 @@ class TENURE_API PostgresqlFence {
  public:
   /// Creates the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema. One that is there must
   /// be as it makes it, and belong to a role that the writer trusts: itself, a role that has its rights, the owner of
-  /// the schema or the database. Else it is `misconfigured` trouble that says what to do. The writer needs
+  /// the schema or the database. Otherwise the error is `misconfigured` and says what to do. The writer needs
   /// SELECT, INSERT and UPDATE on the table. With a `leaseTable`, that table must be there, and the writer needs SELECT
   /// on it and UPDATE on one of its columns, which the row lock asks for: `renewed_at` is there for people only. Only
   /// outside of a transaction; `client_encoding` must be UTF8.
@@ -121,14 +121,14 @@ class TENURE_API PostgresqlFence {
   /// statement: an error rolls back and is returned as WriteTrouble, classified by SQLSTATE (serialization failures and
   /// deadlocks are transient, with nothing written). A failed statement whose result is not returned is detected, and
   /// rolls back as `misconfigured`. `work` must not end the transaction. If it does, this is detected and reported as
-  /// trouble with `mayBeWritten`, but what it did after that was not fenced.
+  /// WriteTrouble with `mayBeWritten`, but its later statements were not fenced.
   ///
-  /// A lost connection is transient trouble; with `mayBeWritten` if it was lost in the COMMIT.
+  /// A lost connection is a transient error; with `mayBeWritten` if it was lost in the COMMIT.
   ///
   /// Inside a transaction of the caller, the write joins it by a savepoint, under the caller's isolation level and time
   /// limits: the write and the remembered token become durable, or vanish, with the caller's COMMIT or ROLLBACK. A
-  /// write that is refused or fails leaves the caller's transaction as it was. So what the caller has written in it
-  /// before is *not* fenced: after such a write the caller must roll it back.
+  /// write that is refused or fails leaves the caller's transaction as it was. The caller's earlier writes in it
+  /// are *not* fenced: after such a write the caller must roll it back.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, Work&& work) {
     using Result = std::invoke_result_t<Work&, pg_conn*>;
@@ -144,7 +144,7 @@ class TENURE_API PostgresqlFence {
     }
   }
 
-  /// The same under a term. Once the term is not valid any more, the write is refused with TermOver before the server
+  /// The same under a term. Once the term is no longer valid, the write is refused with TermOver before the server
   /// is asked. A stale token is reported to the term, which ends the term.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const FencedTerm& term, Work&& work) {
@@ -156,7 +156,7 @@ class TENURE_API PostgresqlFence {
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:
-  /// What a work says of itself: whether the write is wanted, or the result of its last statement.
+  /// The result of a work: whether the write is wanted, or the result of its last statement.
   using Judged = std::variant<bool, PostgresqlResult>;
   class Impl;
   explicit PostgresqlFence(std::unique_ptr<Impl> impl) noexcept;

@@ -15,13 +15,13 @@ struct redisContext;
 
 namespace tenure {
 
-struct TENURE_API RedisFenceOptions {
+struct RedisFenceOptions {
   std::string prefix{"tenure:fence:"};  ///< of the keys that hold the tokens
   /// For a cluster: the text in braces that all keys of a write contain, as in `{account-7}:balance`. The token is then
   /// kept in the same hash slot. Different tags do not know each other's tokens. Empty: the key is prefix + lease.
   std::string hashTag{};
-  /// WAIT after each write. If fewer replicas confirm within `waitTimeout`, the write is trouble with `mayBeWritten`.
-  /// This makes a loss at a failover less likely, not impossible.
+  /// WAIT after each write. If fewer replicas confirm within `waitTimeout`, the write is WriteTrouble with
+  /// `mayBeWritten`. This makes a loss at a failover less likely, not impossible.
   int waitReplicas{0};
   std::chrono::milliseconds waitTimeout{1'000};
   /// Refuse a server that does not write an append-only file.
@@ -31,7 +31,7 @@ struct TENURE_API RedisFenceOptions {
 /// One command, the name first: {"SET", "balance", "7"}. At most 4,000 words.
 using RedisCommand = std::vector<std::string>;
 
-struct TENURE_API RedisWrite {
+struct RedisWrite {
   std::vector<std::string> keys{};  ///< all keys of the commands, as a cluster wants to know them
   std::vector<RedisCommand> commands{};
 };
@@ -40,15 +40,15 @@ struct TENURE_API RedisWrite {
 using RedisReplies = std::vector<std::optional<std::string>>;
 
 /// The script runs alone on the server, so the comparison, the remembered token and the commands are one step. This
-/// step is not rolled back: a command that Redis refuses (WRONGTYPE) ends the script there. What the commands before it
-/// did stays, and so does the token. That is trouble with `mayBeWritten`, unless the refused command was the first.
+/// step is not rolled back: a command that Redis refuses (WRONGTYPE) ends the script there. Effects of earlier commands
+/// stay, and so does the token. That is WriteTrouble with `mayBeWritten`, unless the refused command was the first.
 ///
-/// The tokens live in hashes beside the data, and go where the data goes: into its append-only file and its replicas. A
+/// The tokens are in hashes next to the data, and go where the data goes: into its append-only file and its replicas. A
 /// crash or a failover that takes writes back takes their tokens back with them. After that a former leader can write
 /// until its successor has written again: docs/fencing/redis.md.
 ///
 /// The connection belongs to the caller. It must outlive the fence, and only one thread at a time uses both. Set its
-/// time-out with redisSetTimeout, and ignore SIGPIPE: hiredis lets a broken connection raise it. After trouble with the
+/// time-out with redisSetTimeout, and ignore SIGPIPE: hiredis lets a broken connection raise it. After an error of the
 /// connection, connect again and open another fence.
 class TENURE_API RedisFence {
  public:

@@ -19,7 +19,7 @@ namespace aws {
 class ObjectClient;
 }
 
-struct TENURE_API S3FenceOptions {
+struct S3FenceOptions {
   std::string bucket{};    ///< required
   std::string region{};    ///< empty: as the SDKs find it
   std::string endpoint{};  ///< empty: as the SDKs find it
@@ -37,38 +37,38 @@ struct TENURE_API S3FenceOptions {
 
 /// How a write is stored in the bucket.
 enum class S3Form {
-  oneObject,  ///< the object at the key: a head of one line of JSON, then the bytes
-  pointer,    ///< the bytes as they are in an object of their own; the object at the key is the head, which names it
+  oneObject,  ///< the object at the key: a header line of JSON, then the bytes
+  pointer,    ///< the unchanged bytes are a separate object; the object at the key is the header line, which names it
 };
 
-struct TENURE_API S3Put {
+struct S3Put {
   std::string key{};  ///< 1 to 1,024 bytes of UTF-8; 964 for a pointer
   std::string bytes{};
   S3Form form{S3Form::oneObject};
   std::string contentType{"application/octet-stream"};  ///< of the bytes' own object, so only for a pointer
 };
 
-/// What was read: the bytes and the terms that belong to them, from one moment.
-struct TENURE_API S3Object {
+/// The bytes that were read and the terms that belong to them, from one moment.
+struct S3Object {
   std::string bytes{};
   std::vector<TermStamp> terms{};  ///< the highest seen of each lease
 };
 
-/// Keeps former leaders out of objects. The token is in the *bytes* of the object at the key, in a head. The head also
-/// holds an id that no other write has, so each accepted write has an ETag of its own. (A token in the metadata would
+/// Keeps former leaders out of objects. The token is in the *bytes* of the object at the key, in a header line. It also
+/// holds an id that no other write has, so each accepted write has its own ETag. (A token in the metadata would
 /// not be enough: the ETag is a hash of the bytes, and a later term that writes the same bytes would not change it.) A
-/// write reads head and ETag, compares, and puts with If-Match. If anything was written in between, the server refuses
-/// the put with 412, and the comparison begins again. The fence remembers what it wrote last, so further writes are one
-/// request each.
+/// write reads header and ETag, compares, and puts with If-Match. If anything was written in between, the server
+/// refuses the put with 412, and the comparison is repeated. The fence remembers what it wrote last, so further writes
+/// are one request each.
 ///
 /// Its scope is one lease and one key. Needs a server that honours If-Match and If-None-Match on PUT and judges them in
 /// one step with the write: before its first write a fence tries both on `probeKey`, and refuses to work
-/// (`misconfigured`) if the server accepts what it must refuse. An existing object without a head is not overwritten.
+/// (`misconfigured`) if the server accepts what it must refuse. An existing object without a header is not overwritten.
 ///
-/// A lost reply (a timeout, a broken connection, status 5xx) is resolved by reading: the id in the head tells whether
+/// A lost reply (a timeout, a broken connection, status 5xx) is resolved by reading: the id in the header shows whether
 /// the write was accepted. WriteTrouble has `mayBeWritten` if that could not be determined in time. Such a write may
-/// even be carried out after the call, as long as nobody else has written the key. If a later term has written by the
-/// time of the read, the answer is StaleToken, whether or not the lost write was accepted before.
+/// even be carried out after the call, as long as no other client has written the key. If a later term has written by
+/// the time of the read, the answer is StaleToken, whether or not the lost write was accepted before.
 ///
 /// Blocks; any thread.
 class TENURE_API S3Fence {
@@ -85,10 +85,10 @@ class TENURE_API S3Fence {
   /// Checks the term again before each repetition, so that a write whose term has ended meanwhile is not repeated.
   [[nodiscard]] FenceResult<void> write(const FencedTerm& term, const S3Put& what);
 
-  /// Empty if there is no object. An object without a fence's head is `corrupt` trouble.
+  /// Empty if there is no object. An object without a fence's header is a `corrupt` error.
   [[nodiscard]] FenceResult<std::optional<S3Object>> read(const std::string& key);
 
-  /// What the object at the key remembers of a lease.
+  /// The stamp of a lease that the object at the key remembers.
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& key, const std::string& lease);
 
  private:

@@ -18,17 +18,17 @@ struct sqlite3;
 
 namespace tenure {
 
-struct TENURE_API SqliteFenceOptions {
+struct SqliteFenceOptions {
   /// How long one call waits for other writers' locks, in short steps with jitter. 0: it does not wait. The connection
-  /// should have no busy handler of its own: SQLite's handler would add its own wait to this one, and it starves
+  /// should have no busy handler: SQLite's handler would add its own wait to this one, and it starves
   /// writers.
   std::chrono::milliseconds busyTimeout{1'000};
 };
 
 /// Keeps former leaders out of a database. Each write carries the stamp of its term; the fence remembers the highest
-/// token of each lease in a table beside your data and refuses writes with a lower one, inside the transaction that
-/// writes. So a writer that is paused, for however long and at whatever point, can never overwrite what a successor has
-/// written.
+/// token of each lease in a table next to your data and refuses writes with a lower one, inside the transaction that
+/// writes. A writer that is paused, for however long and at whatever point, can never overwrite its successor's
+/// writes.
 ///
 /// This check is the guarantee. `Leadership::leads()`, asked before a write, only saves a refusal: between any check in
 /// the client and the write the process may be paused for longer than the lease. But the fence only sees writes that go
@@ -56,11 +56,11 @@ class TENURE_API SqliteFence {
   ///
   /// `work` returns nothing, or an SQLite result code: SQLITE_OK, SQLITE_ROW and SQLITE_DONE commit, any other code
   /// rolls back and is returned as WriteTrouble. `work` must not end the transaction. If it does, this is detected and
-  /// reported as trouble with `mayBeWritten`, but what it did after that was not fenced.
+  /// reported as WriteTrouble with `mayBeWritten`, but its later statements were not fenced.
   ///
   /// Inside a transaction of the caller, the write joins it by a savepoint: the write and the remembered token become
   /// durable, or vanish, with the caller's COMMIT or ROLLBACK. A write that is refused or fails leaves the caller's
-  /// transaction as it was. What the caller has written in it before is *not* fenced, unless the caller then rolls it
+  /// transaction as it was. The caller's earlier writes in it are *not* fenced, unless the caller then rolls it
   /// back.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, Work&& work) {
@@ -77,7 +77,7 @@ class TENURE_API SqliteFence {
     }
   }
 
-  /// The same under a term. Once the term is not valid any more, the write is refused with TermOver before the database
+  /// The same under a term. Once the term is no longer valid, the write is refused with TermOver before the database
   /// is touched. A stale token is reported to the term, which ends the term.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const FencedTerm& term, Work&& work) {
@@ -97,7 +97,7 @@ class TENURE_API SqliteFence {
 };
 
 /// A script of triggers for a migration or `sqlite3_exec`, for a table of the main database; run it in a transaction.
-/// It may be run again, also after the table has changed. SQLite itself then enforces the fence (RAISE(ABORT),
+/// It may be run again, even after the table has changed. SQLite itself then enforces the fence (RAISE(ABORT),
 /// SQLITE_CONSTRAINT_TRIGGER) on every writer: old code, the sqlite3 shell, programs in other languages that know
 /// nothing of this library.
 ///
@@ -109,9 +109,9 @@ class TENURE_API SqliteFence {
 ///   token is compared, not the holder.)
 /// - DELETE carries no token and is refused.
 ///
-/// What a trigger cannot see is not fenced: dropping the table or the triggers, a connection that has switched triggers
-/// off (SQLITE_DBCONFIG_ENABLE_TRIGGER), the rows that REPLACE deletes. Undo it with `DROP TRIGGER`; the names start
-/// with `tenure_fence_`.
+/// A trigger does not see, and so does not fence: dropping the table or the triggers, a connection that has switched
+/// triggers off (SQLITE_DBCONFIG_ENABLE_TRIGGER), the rows that REPLACE deletes. Undo it with `DROP TRIGGER`; the names
+/// start with `tenure_fence_`.
 ///
 /// Throws std::invalid_argument if the table or the lease is empty, or a text is not UTF-8 or holds a NUL.
 [[nodiscard]] TENURE_API std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn = {});

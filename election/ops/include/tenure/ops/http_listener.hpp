@@ -17,14 +17,14 @@
 
 namespace tenure::ops {
 
-struct TENURE_API ListenerOptions {
+struct ListenerOptions {
   /// `127.0.0.1:9200`, `[::1]:9200`, `unix:/run/billing.sock` (absolute, at most 107 bytes). Port 0: the system
-  /// chooses. Everybody who reaches the address may read everything, and there is no encryption. So an address that
-  /// other machines reach, such as `0.0.0.0:9200`, is for networks that are trusted. What is shown has no secrets.
+  /// chooses. Any client that reaches the address may read all pages, and there is no encryption. An address that
+  /// other machines reach, such as `0.0.0.0:9200`, is for trusted networks. The pages show no secrets.
   std::string listen{};
-  /// Names and addresses, without ports, that a request's header Host may have besides those of loopback and the
+  /// Names and addresses, without ports, that a request's header Host may have in addition to loopback's and the
   /// address to which it was sent; others get 421. Empty: a listener on loopback knows no further ones, so that no web
-  /// page reads it under a name of its own (DNS rebinding), and any other listener takes every Host.
+  /// page reads it under another name (DNS rebinding), and any other listener accepts every Host.
   std::vector<std::string> hosts{};
   /// The most connections at a time, 1..10'000; fewer where the limit of open files is low. For one more, a connection
   /// is closed: the one that is idle for longest, or, where none is idle, the one that has waited longest for the rest
@@ -32,7 +32,7 @@ struct TENURE_API ListenerOptions {
   std::size_t connections{64};
   std::chrono::milliseconds requestTime{5'000};  ///< for a request and its answer; at least 1 ms
   std::chrono::milliseconds idleTime{60'000};    ///< between two requests; at least 1 ms
-  /// /livez answers 503 once the renewal thread has stood still for this long while the process ran. At least 1 s.
+  /// /livez answers 503 once the renewal thread has been stuck for this long while the process ran. At least 1 s.
   std::chrono::milliseconds stallPatience{10'000};
   Logger logger{};
 };
@@ -40,10 +40,10 @@ struct TENURE_API ListenerOptions {
 /// Without a side effect. Empty: there is none.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const ListenerOptions& options);
 
-/// What is wrong with an address, in words, and what is allowed; empty: nothing. Whether it is free is not known.
+/// The fault of an address and what is allowed; empty: none. It does not check whether the address is free.
 [[nodiscard]] TENURE_API std::string faultOfListen(const std::string& listen);
 
-/// Serves on a thread of its own, `tenure-http`, until it is destroyed. docs/operations.md describes the paths. Answers
+/// Serves on its own thread, `tenure-http`, until it is destroyed. docs/operations.md describes the paths. Answers
 /// are computed when they are written, and no answer waits for a lock of an elector, so each is true and comes in time
 /// even if every other thread of the process hangs.
 ///
@@ -63,7 +63,7 @@ class TENURE_API HttpListener {
 
   /// Shows this elector from now on, instead of an earlier one of the same group.
   void watch(ElectorView elector);
-  /// Shows the shards that this elector leads or competes for: each is a group of its own, such as `billing/7`.
+  /// Shows the shards that this elector leads or competes for: each is a separate group, such as `billing/7`.
   void watch(ShardsView shards);
   /// /metrics asks this source too from now on, for as long as the listener lives.
   void watch(MetricSource source);

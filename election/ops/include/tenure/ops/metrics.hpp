@@ -15,11 +15,11 @@
 namespace tenure::ops {
 
 /// One metric family, as it is described to the reader. docs/reference/metrics.md has the same table.
-struct TENURE_API Metric {
+struct Metric {
   std::string name;    ///< of the family; a counter's samples end in _total
   std::string type;    ///< gauge, counter, histogram, stateset, info
   std::string unit;    ///< empty: none
-  std::string labels;  ///< besides `group`, with commas between; empty: none
+  std::string labels;  ///< in addition to `group`, with commas between; empty: none
   std::string help;    ///< one sentence
   bool ofGroup{true};  ///< `group` is a label too
 };
@@ -29,15 +29,15 @@ struct TENURE_API Metric {
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-struct TENURE_API MetricSample {
+struct MetricSample {
   std::string suffix{};  ///< after the family's name, such as `_total`
   MetricLabels labels{};
   double value{0};
 };
 
-/// A family with its samples: of something else than an elector. Its name may be one of metrics(), or the program's
+/// A family with its samples, not of an elector. Its name may be one of metrics(), or the program's
 /// own, by the rules of OpenMetrics.
-struct TENURE_API MetricFamily {
+struct MetricFamily {
   Metric metric;
   std::vector<MetricSample> samples{};
 };
@@ -53,9 +53,9 @@ inline constexpr std::string_view openMetricsType = "application/openmetrics-tex
 /// tenure_locks_held; give it `client.held().size()` of a LockClient.
 [[nodiscard]] TENURE_API MetricFamily heldLocks(std::size_t locks);
 
-/// The exposition of these electors, which must be of different groups, and of what else the sources gave; families of
+/// The exposition of these electors, which must be of different groups, and of the other sources; families of
 /// one name are written as one. It ends with `# EOF`. Label values of the library are the names of groups, stores and
-/// jobs, and words of its own, so their number is bounded.
+/// jobs, and fixed words, so their number is bounded.
 [[nodiscard]] TENURE_API std::string openMetricsText(const std::vector<Snapshot>& electors,
                                                      std::vector<MetricFamily> others = {});
 
@@ -68,10 +68,10 @@ class LeaseStore;
 namespace tenure::ops {
 
 /// A store whose requests are counted.
-struct TENURE_API MeteredStore {
+struct MeteredStore {
   std::shared_ptr<LeaseStore> store{};  ///< to be given to groups, electors and clients instead of the one behind it
   /// tenure_store_requests and tenure_store_request_duration_seconds of this store, by what was asked. It has only
-  /// operations that were called, so the number of series is bounded. Any thread; it waits for nobody.
+  /// operations that were called, so the number of series is bounded. Any thread; it never waits.
   MetricSource metrics{};
 };
 

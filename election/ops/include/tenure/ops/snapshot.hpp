@@ -1,5 +1,5 @@
-// What an elector knew at one moment, as plain data: for metrics, for status pages, for bridges to other exporters; and
-// as JSON, as the listener serves it. Keys are stable; new ones may come.
+// The knowledge of an elector at one moment, as plain data: for metrics, for status pages, for bridges to other
+// exporters; and as JSON, as the listener serves it. Keys are stable; new ones may come.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@
 
 namespace tenure::ops {
 
-struct TENURE_API Snapshot {
+struct Snapshot {
   std::string group;
   std::string candidate;  ///< unique text, as in the record
   std::string store;
   std::chrono::milliseconds leaseDuration{0};
   bool observes{false};
   LeaderStanding standing{};  ///< by the clock, when the snapshot was taken
-  /// As last read. What needs no proof by the clock: state, who leads, doubts, lags.
+  /// As last read; the part that needs no proof by the clock: state, leader, doubts, lags.
   LeaseStatus lease{};
   /// Age of `lease`: zero, unless it could not be read just now. Negative: it was never read.
   std::chrono::nanoseconds leaseAge{0};
@@ -43,7 +43,7 @@ struct TENURE_API Snapshot {
 /// `{"electors":[{...}, ...]}`, with a line break.
 [[nodiscard]] TENURE_API std::string statusJson(const std::vector<Snapshot>& electors);
 
-struct TENURE_API GroupEvents {
+struct GroupEvents {
   std::string group;
   std::vector<TermEvent> events;  ///< oldest first
 };

@@ -11,11 +11,11 @@
 
 namespace tenure::test {
 
-struct TENURE_API HandMadeTermOptions {
+struct HandMadeTermOptions {
   FencingToken token{1};
   std::string leaseName{"lease"};
   std::string holder{"candidate#1"};
-  /// Until it leads no more unless it is renewed, from 0 on. More than 73 years are taken as 73 years.
+  /// The time that it leads unless it is renewed, 0 or more. More than 73 years are taken as 73 years.
   std::chrono::nanoseconds leadsFor{std::chrono::hours{1}};
   /// How much longer its lease stays valid then, for the work to end, from 0 on.
   std::chrono::nanoseconds stopMargin{std::chrono::seconds{1}};
@@ -39,10 +39,10 @@ class TENURE_API HandMadeTerm {
 
   /// A heartbeat was acknowledged: from now on it leads for `leadsFor` again. Nothing after an end.
   void renew();
-  /// The work is told to stop, and the lease is still valid, as after stop() or a step-down. The stop callbacks run
+  /// The work is asked to stop, and the lease is still valid, as after stop() or a step-down. The stop callbacks run
   /// inside this call.
   void stop();
-  /// Somebody else holds the lease: as stop(), and it is not valid any more.
+  /// Another candidate holds the lease: as stop(), and the lease is no longer valid.
   void lose();
 
  private:

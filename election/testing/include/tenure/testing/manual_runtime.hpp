@@ -33,8 +33,8 @@ class TENURE_API ManualScheduler final : public Scheduler {
   explicit ManualScheduler(Instant start = defaultStart);
   ~ManualScheduler() override;
 
-  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return clock_; }
-  [[nodiscard]] Instant now() const noexcept override { return clock_->now(); }
+  [[nodiscard]] std::shared_ptr<const Clock> clock() const override;
+  [[nodiscard]] Instant now() const noexcept override;
   void post(Task task) override;
   TimerId schedule(std::chrono::nanoseconds delay, Task task) override;
   void cancel(TimerId id) noexcept override;
@@ -44,7 +44,7 @@ class TENURE_API ManualScheduler final : public Scheduler {
   std::size_t runReady();
 
   /// Runs what is ready, then moves all clocks by `by`. It stops at the due time of each timer, to run it and the tasks
-  /// that it posts. So a task sees exactly the instant for which it was scheduled. Returns how many tasks ran.
+  /// that it posts. A task sees exactly the instant for which it was scheduled. Returns how many tasks ran.
   std::size_t advance(std::chrono::nanoseconds by);
 
   /// Advances to the next timer and runs it; false (and time unmoved) if there is none.
@@ -65,22 +65,11 @@ class TENURE_API ManualScheduler final : public Scheduler {
  private:
   using Due = std::pair<std::chrono::nanoseconds, TimerId>;  // on CLOCK_BOOTTIME: delays count suspend
 
+  class ManualClock;
   class Running;
   [[nodiscard]] Task takeReady();
   std::size_t drainReady();
   void requireTask(const char* call) const;
-
-  /// Its time moves only when the test moves it.
-  class ManualClock final : public Clock {
-   public:
-    explicit ManualClock(Instant start) : now_{start} {}
-    [[nodiscard]] Instant now() const noexcept override;
-    void move(const Instant& by);
-
-   private:
-    mutable std::mutex mutex_;  // guards now_
-    Instant now_;
-  };
 
   const std::shared_ptr<ManualClock> clock_;
   mutable std::mutex mutex_;  // guards all below; never held while a task runs
@@ -122,7 +111,7 @@ class TENURE_API ManualRuntime {
   void pause(std::chrono::nanoseconds by) { clock->moveClocks({by, by, by}); }
 
   /// For calls that wait for the scheduler or for callbacks, such as stop() and destructors: runs `blocking` on another
-  /// thread, and all else on this one until it returns. In each round time moves by `perRound`.
+  /// thread, and all other tasks on this one until it returns. In each round time moves by `perRound`.
   template <class Result>
   Result drive(std::function<Result()> blocking, std::chrono::nanoseconds perRound = {}) {
     std::future<Result> result = std::async(std::launch::async, std::move(blocking));

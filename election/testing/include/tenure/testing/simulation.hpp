@@ -16,21 +16,21 @@ class LeaseStore;
 
 namespace tenure::test {
 
-struct TENURE_API SimulationOptions {
+struct SimulationOptions {
   /// Chooses what happens and when. A store that answers the same requests in the same way makes the same run again.
   std::uint64_t seed{1};
   unsigned candidates{3};  ///< processes that compete, 1..50
   /// How long there are faults, in leases of virtual time, 1..1'000'000, and 10 years at most.
   unsigned leases{200};
   std::chrono::milliseconds lease{3000};  ///< as LeaseOptions::duration
-  std::string leaseName{"simulation"};    ///< nobody else may use this lease meanwhile
-  /// How long the store may really take for one call, 1 ms .. 1 h. It is told nine tenths of that as
+  std::string leaseName{"simulation"};    ///< no other process may use this lease meanwhile
+  /// How long the store may really take for one call, 1 ms .. 1 h. It gets nine tenths of that as
   /// CallOptions::timeout.
   std::chrono::milliseconds patience{10'000};
 };
 
-struct TENURE_API SimulationReport {
-  /// What must never happen and did, with its virtual time; the run ended there. Empty: nothing did.
+struct SimulationReport {
+  /// The violation, with its virtual time; the run ended there. Empty: there was none.
   std::string violation{};
   std::vector<std::string> lastEvents{};  ///< the last 40 before that, in order
   std::uint64_t terms{0};                 ///< as often as onElected was called
@@ -38,7 +38,7 @@ struct TENURE_API SimulationReport {
   std::uint64_t lost{0};                  ///< requests or answers that did not arrive
   std::uint64_t late{0};                  ///< writes, or copies of them, that were carried out after a time-out
   std::uint64_t freezes{0}, crashes{0}, cuts{0};
-  /// From the end of the faults until somebody led.
+  /// From the end of the faults until there was a leader.
   std::chrono::milliseconds healedIn{0};
 };
 
@@ -51,11 +51,11 @@ struct TENURE_API SimulationReport {
 /// - a term whose fencing token is not higher than every earlier one;
 /// - an answer that a register with conditional writes could not give to requests that come one at a time: an old
 ///   record, another one than was written, or a write that was carried out although another version was stored;
-/// - nobody leads 8 leases after the last fault, or the leader changes after that;
+/// - there is no leader 8 leases after the last fault, or the leader changes after that;
 /// - a call that the store does not answer within `patience`, answers inside the call or twice, or that throws.
 ///
 /// `open` makes the store object of a new process; it may return the same one each time. The store may be a real one
-/// with threads and a server of its own: time stands still until it has answered. Its watches and death notices are not
+/// with its own threads and server: time stops until it has answered. Its watches and death notices are not
 /// used.
 ///
 /// Throws std::invalid_argument for options out of range, and where `open` gives no store. Runs on the caller's thread.

@@ -85,9 +85,8 @@ void MemberCall::noResult(net::HttpResponse response) {
   if (refusesToken_ && refusesToken_(response.status, response.body)) return answer(replyOf(std::move(response)));
   const Verdict verdict = verdictOn(response.status, response.body);
   const bool isEtcds = response.status >= 400 && verdict.told.code != 0;
-  const std::string error =
-      members_->nameOf(member_) + ": status " + std::to_string(response.status) +
-      (isEtcds ? ", code " + std::to_string(verdict.told.code) : ", which is no answer of etcd's");
+  const std::string error = members_->nameOf(member_) + ": status " + std::to_string(response.status) +
+                            (isEtcds ? ", code " + std::to_string(verdict.told.code) : ", which is not etcd's answer");
   members_->failed(member_, error);
   const Rank rank = !isEtcds                                      ? Rank::strange
                     : verdict.errorClass == ErrorClass::transient ? Rank::unable

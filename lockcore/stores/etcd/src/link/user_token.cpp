@@ -102,10 +102,10 @@ void UserToken::judge(const Outcome& outcome) {
   // The cluster asks for no users (yet).
   if (outcome->status >= 400 && code == codeFailedPrecondition) return finish(std::string{});
   if (outcome->status == 400 && code == 0) {
-    return finish(
-        StoreError{ErrorClass::misconfigured, outcome->member + " did not look at user " + inQuotes(user_) + ": " +
-                                                  inQuotes(outcome->body.substr(0, longestTold)) +
-                                                  "; beside users, the client's certificate must have no common name"});
+    return finish(StoreError{ErrorClass::misconfigured,
+                             outcome->member + " did not look at user " + inQuotes(user_) + ": " +
+                                 inQuotes(outcome->body.substr(0, longestTold)) +
+                                 "; in a cluster with users, the client's certificate must have no common name"});
   }
   const bool refused = outcome->status == 400 || outcome->status == 401 || outcome->status == 403;
   const std::string what =

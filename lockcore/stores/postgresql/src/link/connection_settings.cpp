@@ -127,7 +127,7 @@ std::string listOfAuthorities() {
 void trustSystem(Destination& destination, const std::string& mode) {
   if (mode != "verify-full") {
     destination.fault = "sslrootcert=system needs sslmode=verify-full, and sslmode is " + mode +
-                        "; leave sslmode out, or name a file of your own authorities";
+                        "; leave sslmode out, or name a file with your own authorities";
     return;
   }
   const std::string list = systemsList();

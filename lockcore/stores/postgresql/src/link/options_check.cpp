@@ -85,7 +85,7 @@ std::string whyNoConnection(const std::string& text) {
   if (!name.empty()) {
     return "has the parameter " + inQuotes(name) + ", which is none of libpq's; leave it out";
   }
-  return "is no connection string that libpq understands; give it as `host=db1 dbname=jobs` or as "
+  return "is not a connection string that libpq understands; give it as `host=db1 dbname=jobs` or as "
          "`postgresql://user@db1/jobs`, with %xx for special characters of a URL's parts";
 }
 
@@ -116,14 +116,14 @@ bool arePorts(std::string_view list) {
 }
 
 constexpr const char* unescapedSlash =
-    "it has an \"@\" behind its host; a \"/\" in the user's name is written %2F, and a password may not stand here";
+    "it has an \"@\" behind its host; a \"/\" in the user's name is written %2F, and a password is not allowed here";
 
 /// libpq sees it only when it connects, and quotes it then: it may be a part of a password.
 void checkPortIn(const char* field, const std::string& text, const Settings& settings, OptionFaults& faults) {
   const auto port = settings.find("port");
   if (port == settings.end() || arePorts(port->second)) return;
   faults.push_back({field, mayHoldSecret(text) ? std::string{"cannot be used: "} + unescapedSlash
-                                               : "has a port that is no number from 1 to 65535"});
+                                               : "has a port that is not a number from 1 to 65535"});
 }
 
 void checkConnection(const char* field, const std::string& text, OptionFaults& faults) {

@@ -33,10 +33,10 @@ PassfileState passfileState(const Settings& found) {
   if (stat(file.path.c_str(), &seen) != 0) {
     return {file.isNamed ? name + " cannot be read" : std::string{}, false};
   }
-  if (!S_ISREG(seen.st_mode)) return {name + " is ignored, because it is no plain file", true};
+  if (!S_ISREG(seen.st_mode)) return {name + " is ignored, because it is not a plain file", true};
   if ((seen.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return {name +
-                " is ignored, because others than its owner may use it: chmod 600, or give the password alone in "
+                " is ignored, because users other than its owner may use it: chmod 600, or give the password alone in "
                 "store.password_file, which may have any mode",
             true};
   }

@@ -95,7 +95,7 @@ constexpr std::array rules{
     StateRule{"21000", misconfigured, makeTable},
     StateRule{"22021", misconfigured, encoding},
     StateRule{"22P05", misconfigured, encoding},
-    StateRule{"23505", transient, "Somebody has made the row at the same moment"},
+    StateRule{"23505", transient, "Another client has made the row at the same moment"},
     StateRule{"25006", transient, standby},
     StateRule{"26000", misconfigured, "A pooler has mixed up prepared statements; tenure uses none that have a name"},
     StateRule{"28000", credentials, password},
@@ -110,11 +110,11 @@ constexpr std::array rules{
         "The role may not do this: GRANT USAGE on the schema, and SELECT, INSERT, UPDATE on {table}; `tenure store "
         "sql` prints the statements. To create the table, it needs CREATE on the schema. If row-level security refuses "
         "this: ALTER TABLE ... DISABLE ROW LEVEL SECURITY"},
-    StateRule{"42601", misconfigured, "The server does not understand the statement; PostgreSQL 12 or later is needed"},
+    StateRule{"42601", misconfigured, "The server does not understand the statement; PostgreSQL 14 or later is needed"},
     StateRule{"42703", misconfigured, makeTable},
     StateRule{"42704", misconfigured, makeTable},
     StateRule{"42804", misconfigured, makeTable},
-    StateRule{"42883", misconfigured, "The server lacks a function; PostgreSQL 12 or later is needed"},
+    StateRule{"42883", misconfigured, "The server lacks a function; PostgreSQL 14 or later is needed"},
     StateRule{"42P01", misconfigured, makeTable},
     StateRule{"42P10", misconfigured, makeTable},
     StateRule{"53000", throttled, full},
@@ -125,7 +125,7 @@ constexpr std::array rules{
     StateRule{"54000", misconfigured, tooLong},
     StateRule{"55000", transient, standby},
     StateRule{"55P03", transient, "Another transaction has locked the lease's row or the table"},
-    StateRule{"57014", transient, "The statement was not served in the call's time, or somebody cancelled it"},
+    StateRule{"57014", transient, "The statement was not served in the call's time, or it was cancelled"},
     StateRule{"57P01", transient, shortly},
     StateRule{"57P02", transient, shortly},
     StateRule{"57P03", transient, shortly},
@@ -140,7 +140,7 @@ constexpr std::array classRules{
     StateRule{"08", transient, "The connection failed"},
     StateRule{"0A", misconfigured, ""},
     StateRule{"22", misconfigured, "tenure and the table disagree about a value; is it the right table?"},
-    StateRule{"23", misconfigured, "Somebody has added a constraint to the table that refuses this; remove it"},
+    StateRule{"23", misconfigured, "A constraint that was added to the table refuses this; remove it"},
     StateRule{"25", transient, ""},
     StateRule{"28", credentials, password},
     StateRule{"40", transient, ""},
@@ -222,8 +222,8 @@ StoreError errorOf(const Call& call, JobReply::Cause cause, const std::string& w
 
 StoreError errorOfToken(const Call& call) {
   return {ErrorClass::corrupt, call.store + ": " + call.doing +
-                                   ": the answer has no valid fencing token. Look at what stands between this program "
-                                   "and PostgreSQL, and at the row"};
+                                   ": the answer has no valid fencing token. Check what is between this program "
+                                   "and PostgreSQL, and the row"};
 }
 
 }  // namespace tenure::postgresql_store

@@ -9,15 +9,14 @@
 #include <mutex>
 #include <string>
 
-#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "lockcore/liveness/liveness_file.hpp"
 #include "lockcore/liveness/local_death_notice.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "lockcore/runtime/file_rights.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "lockcore/runtime/watch_thread.hpp"

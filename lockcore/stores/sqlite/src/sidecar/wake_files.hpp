@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/liveness/liveness_file.hpp"
 #include "lockcore/runtime/file_rights.hpp"

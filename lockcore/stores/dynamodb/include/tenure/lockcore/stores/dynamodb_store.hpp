@@ -1,5 +1,5 @@
-// A store in a DynamoDB table: for any number of machines, also together with AWS's own Java lock client on the same
-// table.
+// A store in a DynamoDB table: for any number of machines, which AWS's Java lock client on the same table may
+// share.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ namespace aws {
 class JsonClient;
 }
 
-/// What ensureSchema creates if the table is missing. An existing table is never changed.
-struct TENURE_API DynamoDbTableOptions {
+/// The table that ensureSchema creates if it is missing. An existing table is never changed.
+struct DynamoDbTableOptions {
   bool create{true};  ///< false: a missing table is an error
   /// Set both or neither; neither: on demand.
   std::optional<unsigned> readCapacity{};  ///< 1 .. 40,000
@@ -33,7 +33,7 @@ struct TENURE_API DynamoDbTableOptions {
   friend bool operator==(const DynamoDbTableOptions&, const DynamoDbTableOptions&) = default;
 };
 
-struct TENURE_API DynamoDbStoreOptions {
+struct DynamoDbStoreOptions {
   std::string table{};              ///< 3 to 255 of a-z A-Z 0-9 _ - .
   std::string partitionKey{"key"};  ///< name of the attribute; type S
   std::string sortKey{};            ///< name of the attribute, type S; empty: the table has none, and leases with

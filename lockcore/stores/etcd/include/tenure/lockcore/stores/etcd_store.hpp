@@ -13,7 +13,7 @@ namespace tenure {
 
 class LeaseStore;
 
-struct TENURE_API EtcdStoreOptions {
+struct EtcdStoreOptions {
   /// The members' client URLs, `https://etcd1:2379`; all of one cluster, and all with TLS or none. Calls go to one of
   /// them, and to the next when it does not answer in time.
   std::vector<std::string> endpoints{"http://127.0.0.1:2379"};
@@ -28,7 +28,7 @@ struct TENURE_API EtcdStoreOptions {
   friend bool operator==(const EtcdStoreOptions&, const EtcdStoreOptions&) = default;
 };
 
-/// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
+/// Every fault of the options, each with its field. Looks nothing up and sends no request.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const EtcdStoreOptions& options);
 
 /// Makes the store without connecting. All candidates of a process should share one store object. Throws

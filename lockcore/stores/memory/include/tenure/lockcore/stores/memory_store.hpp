@@ -11,8 +11,8 @@ namespace tenure {
 
 class LeaseStore;
 
-/// It has no options. The type stands for the store where a configuration may be of any store.
-struct TENURE_API MemoryStoreOptions {
+/// It has no options. The type represents this store in a configuration that may be of any store.
+struct MemoryStoreOptions {
   friend bool operator==(const MemoryStoreOptions&, const MemoryStoreOptions&) = default;
 };
 

@@ -1,4 +1,4 @@
-// A store in a PostgreSQL database: any number of machines, in the database that is there anyway.
+// A store in a PostgreSQL database: any number of machines, in a database that you already run.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ enum class PostgresqlCommit {
   local,        ///< flushed here; standbys are not awaited
 };
 
-/// Where the database is: a connection string, parts, or both; a part wins over the string. What neither says comes
+/// The place of the database: a connection string, parts, or both; a part wins over the string. Missing settings come
 /// from libpq's environment variables (PGHOST, PGPASSFILE, ...) and its defaults.
-struct TENURE_API PostgresqlStoreOptions {
+struct PostgresqlStoreOptions {
   /// As libpq reads it: `host=db1,db2 dbname=jobs` or `postgresql://jobs@db1/jobs`. It may not contain a password:
   /// passwords come from a password file, a passfile, a service file or PGPASSWORD.
   std::string connection{};
@@ -38,7 +38,7 @@ struct TENURE_API PostgresqlStoreOptions {
   std::string passwordFile{};
   std::string service{};  ///< section of the service file
   /// libpq's sslmode. Empty: what the string or the environment says; if they say nothing, `verify-full` where the host
-  /// is a name, or an address beside an `sslRootCertificate`, and else libpq's own default.
+  /// is a name, or an address with an `sslRootCertificate`, and otherwise libpq's own default.
   std::string sslMode{};
   /// Path of a PEM file. `system`: the system's list, with `verify-full` alone, whatever libpq's release is. Empty: the
   /// system's list too, unless libpq finds ~/.postgresql/root.crt.
@@ -58,16 +58,16 @@ struct TENURE_API PostgresqlStoreOptions {
   friend bool operator==(const PostgresqlStoreOptions&, const PostgresqlStoreOptions&) = default;
 };
 
-/// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
+/// Every fault of the options, each with its field. Looks nothing up and sends no request.
 [[nodiscard]] TENURE_API OptionFaults faultsOf(const PostgresqlStoreOptions& options);
 
-/// Makes the store without connecting. Connections are made at the first call, on a thread of the store's own, and
+/// Makes the store without connecting. Connections are made at the first call, on a thread of the store, and
 /// again after any error. All candidates of a process should share one store object.
 [[nodiscard]] TENURE_API std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& options,
                                                                          Logger logger = {});
 
-/// What a database administrator has to run where the program's role may not create the table: the table, its index and
-/// the grants for `role` (empty: a placeholder). Throws std::invalid_argument if no role can have that name.
+/// The script that a database administrator runs if the program's role may not create the table: the table, its index
+/// and the grants for `role` (empty: a placeholder). Throws std::invalid_argument if no role can have that name.
 [[nodiscard]] TENURE_API std::string postgresqlSchemaSql(const PostgresqlStoreOptions& options,
                                                          const std::string& role);
 

@@ -13,17 +13,17 @@ namespace tenure {
 
 class LeaseStore;
 
-struct TENURE_API SqliteStoreOptions {
+struct SqliteStoreOptions {
   /// The database file. It is created if it is missing; its directory is not. It must be on a local file system. No
-  /// component may be a symbolic link, and the file may not be a mount of its own: a process that reaches the file by
+  /// component may be a symbolic link, and the file may not be a separate mount: a process that reaches the file by
   /// another path must come to the same directory.
   std::string path{};
   /// Whether a crashed holder's lease is taken over at once, on the kernel's proof (death notice), instead of after a
   /// lease.
   bool deathNotice{true};
-  /// Permission bits of a new database, whatever the umask: 0600, 0640 or 0660. The files beside a database have its
-  /// mode and group. Whoever may read them can lock them, and so stop all elections; users other than owner and group
-  /// never may. The mode of an existing database is not changed, and the log says if it is wider.
+  /// Permission bits of a new database, whatever the umask: 0600, 0640 or 0660. The files next to a database have its
+  /// mode and group. A user who may read them can lock them, and so stop all elections; users other than owner and
+  /// group never may. The mode of an existing database is not changed, and the log says if it is wider.
   unsigned mode{0600};
   /// The group of a new database, for candidates of several users (with mode 0660). Empty: the system chooses it.
   std::string group{};
