@@ -188,8 +188,12 @@ void SimWorld::tickProcess(Process& process) {
   if (happens(FaultKind::unready) && !life.lock) {
     const TrueTime until = now_ + upTo(stream(FaultKind::unready), 2 * lease_);
     life.troubledUntil(until + longest_);  // a leader that stepped down leaves the lease to others for as long
-    tell(process, now_, event::SetReady{false, stream(FaultKind::unready).chance(0.5), "for a test"});
-    tell(process, until, event::SetReady{true});
+    const event::SetReady unready{false, stream(FaultKind::unready).chance(0.5), "for a test"};
+    // One after the other: a pause that is cut short would let the later one come first.
+    tellTask(process, &life, now_, [this, &process, unready, until] {
+      step(process, unready);
+      tell(process, std::max(until, now_), event::SetReady{true});
+    });
   }
   if (happens(FaultKind::changedLease)) {
     tellTask(process, &life, now_,

@@ -21,7 +21,7 @@ struct Row {
   Mutant mutant;
   std::string_view name;
   StoreKind store;
-  std::string_view rule, what;
+  std::string_view rule, what, faults;
 };
 constexpr Row mutants[] = {
 #include "simulation/mutant_rows.inc"
