@@ -69,7 +69,7 @@ boost::system::result<Zone, OptionFaults> Zone::named(const std::string& name) {
   const auto refused = [&](const std::string& why) {
     return OptionFaults{{"timeZone", inQuotes(name) + " cannot be used: " + why +
                                          "; write a name such as Europe/Berlin or UTC, and see that the time-zone data "
-                                         "of the system are installed (Debian: tzdata)"}};
+                                         "of the system are installed (Debian: tzdata; old names: tzdata-legacy)"}};
   };
   if (!isName(name)) return refused("it is not the name of a zone");
   auto file = std::make_shared<File>(folder() + '/' + name);
