@@ -95,6 +95,11 @@ std::string TermWork::text(const std::string& group) const {
   return job_ || (term_ && !parts_.shutdown.isNear()) ? "draining" : "";
 }
 
+void TermWork::probed(nanoseconds ago) const {
+  if (!term_) return;
+  term_->reportProgress(ago);
+}
+
 void TermWork::beginWork(const Instant& now) {
   if (parts_.periods == nullptr) return startJob(now);
   if (const auto fault = parts_.periods->beginTerm(*term_, now)) {

@@ -341,6 +341,7 @@ const std::vector<KeySpec>& keySpecs() {
     addCandidateKeys(specs);
     addReadyKeys(specs);
     addLeaseKeys(specs);
+    addProbeKeys(specs);
     addShardKeys(specs);
     addStoreKeys(specs);
     addRemainingKeys(specs);

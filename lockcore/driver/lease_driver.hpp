@@ -70,7 +70,7 @@ class TENURE_API LeaseDriver {
   void endTerm(FencingToken token);
 
   /// The work is alive. Lock-free; it counts at the next heartbeat.
-  void reportProgress() noexcept;
+  void reportProgress(const Instant& at) noexcept;
 
   /// The published term; reads are lock-free. Lives as long as anyone holds it.
   [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept;

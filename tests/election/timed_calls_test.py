@@ -21,6 +21,7 @@ TIMED = {
     "CallOptions.timeout": "StoreStallContract.answersWritesWithinTheirTimeLimit",
     "DynamoDbFenceOptions.timeout": "SilentService.aCallOfTheDynamoDbFenceEndsInItsTime",
     "FencedFileOptions.lockTimeout": "FencedFileTest.waitsForOthersNoLongerThanItsLockTimeout",
+    "HooksConfig.probeTimeout": "ProbeTest.ACommandThatHangsCostsTheLeaseWithinItsBound",
     "HooksConfig.timeout": "HooksTest.OnElectedThatTakesTooLongIsKilledWithAllThatItStarted",
     "LeaderElector::stop": "LeaderElector::stop",
     "LeaderElector::~LeaderElector": "LeaderElector::~LeaderElector",

@@ -121,7 +121,7 @@ TEST(LeaseDriverProgress, keepsTheLeaseAndItsLackLosesIt) {
   world.start();
   for (int second = 0; second < 60; ++second) {
     world.pass(1s);
-    world.driver->reportProgress();
+    world.driver->reportProgress(world.scheduler->now());
   }
   EXPECT_TRUE(world.leads());
   EXPECT_TRUE(world.revocations.empty());

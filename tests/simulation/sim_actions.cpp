@@ -69,6 +69,10 @@ void SimWorld::step(Process& process, const LeaseEvent& event) {
   const LeaseState before = process.machine->state();
   const bool wasInDoubt = process.machine->inDoubt();
   ++report_.totals.steps;
+  if (const auto* progress = std::get_if<event::WorkProgressed>(&event)) {
+    const Instant at = life.clock.at(now_) + -progress->ago;
+    if (elapsedForHolder(life.progressedAt, at) > Nanos{0}) life.progressedAt = at;
+  }
   const LeaseActions actions = process.machine->step(life.clock.at(now_), event);
   const LeaseState after = process.machine->state();
   // A candidacy that ends in this step for another reason has not taken in the token that it is told in this step.
@@ -164,7 +168,10 @@ void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
       tell(process, now_ + delay(), event::TokenSeen{checker_.fence()});
     });
   }
-  if (plan_.has(FaultKind::stuckWork) && !own.lock) tell(process, now_, event::WorkProgressed{});
+  if (plan_.has(FaultKind::stuckWork) && !own.lock) {
+    const auto ago = own.timing.heartbeat() * static_cast<std::int64_t>(token.value() % 3) / 4;  // as of a probe
+    tell(process, now_, event::WorkProgressed{ago});
+  }
   if (drawn(FaultKind::refusedData)) {
     tellTask(process, life, now_, [this, &process] { askToRenew(process, std::nullopt, "refused"); });
   }

@@ -178,6 +178,7 @@ void SimChecker::elected(SimLife& life, FencingToken token) {
   if (token < life.toldOf) violation(life, "token", "a token that a resource is known to refuse");
   if (!life.published.leadsAt(life.clock.at(now_))) violation(life, "pairing", "Elected by a term that does not lead");
   lastElected_ = std::max(lastElected_, token);
+  life.progressedAt = life.clock.at(now_);
   life.lastToken = token;
   life.shownOwn = false;
   life.term = token;
@@ -265,6 +266,9 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
     violation(life, "version", "a renewal that does not change the version");
   } else if (life.manual && life.ticketRenewed == life.ticketAsked) {
     violation(life, "manual", "renews though nobody has asked it to");
+  } else if (const auto timeout = life.timing.progressTimeout();
+             life.term && timeout && elapsedForHolder(life.progressedAt, now) > *timeout) {
+    violation(life, "progress", "renews though its work has shown no progress for so long");
   }
 }
 

@@ -58,6 +58,7 @@ struct SimLife {
   bool working{false};        // the work of a term has not ended
   bool shownOwn{false};       // in this term, a read or a conflict has shown it its own record
   bool stuck{false};          // the work reports no progress
+  Instant progressedAt{};     // since when its work may not have been alive, by its clock
   bool stopped{false};
   bool saysFree{false};                    // it stopped, and reported that it does not hold the lease
   TrueTime releasedAt{-1};                 // it stopped, and reported that the record is marked as released
