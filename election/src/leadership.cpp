@@ -32,6 +32,10 @@ void Leadership::reportProgress(std::chrono::nanoseconds ago) const noexcept {
   if (const auto driver = term_->driver.lock()) driver->reportProgress(term_->clock->now() + -ago);
 }
 
+void Leadership::reportEffective() const {
+  if (const auto driver = term_->driver.lock()) driver->reportEffective(term_->token);
+}
+
 void Leadership::reportStaleToken(FencingToken seen) const {
   if (const auto driver = term_->driver.lock()) driver->submit(event::TokenSeen{seen});
 }

@@ -92,6 +92,30 @@ void LeaseAccount::leaderlessUntil(const Instant& now) noexcept {
   leaderlessSince_.store(never, relaxed);
 }
 
+void LeaseAccount::effective(const TermState& term, const Instant& now) noexcept {
+  if (!term.leadsAt(now) || effectiveSince_.load(relaxed) != never) return;
+  effectiveTerm_ = term.token;
+  effectiveUntil_.store((term.anchor.boottime + term.leadsFor).count(), relaxed);
+  effectiveSince_.store(now.boottime.count(), relaxed);
+}
+
+/// Not beyond the deadline: a process that was paused finds out only later that its term was over.
+void LeaseAccount::published(const TermState& term, const Instant& now) noexcept {
+  if (effectiveSince_.load(relaxed) == never) return;
+  if (term.token == effectiveTerm_ && term.leadsAt(now)) {
+    return effectiveUntil_.store((term.anchor.boottime + term.leadsFor).count(), relaxed);
+  }
+  add(effective_, static_cast<std::uint64_t>(effectiveAt(now).count()));
+  effectiveSince_.store(never, relaxed);
+}
+
+nanoseconds LeaseAccount::effectiveAt(const Instant& now) const noexcept {
+  const std::int64_t since = effectiveSince_.load(relaxed);
+  if (since == never) return nanoseconds{0};
+  const std::int64_t until = std::min<std::int64_t>(now.boottime.count(), effectiveUntil_.load(relaxed));
+  return nanoseconds{std::max<std::int64_t>(until - since, 0)};
+}
+
 void LeaseAccount::note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail) {
   const std::string_view kept = fitting(detail);
   Entry entry;
@@ -118,6 +142,7 @@ LeaseCounts LeaseAccount::counts(const Instant& now) const noexcept {
   const std::int64_t since = leaderlessSince_.load(relaxed);
   out.leaderless = nanoseconds{leaderless_.load(relaxed)};
   if (since != never) out.leaderless += std::max(now.boottime - nanoseconds{since}, nanoseconds{0});
+  out.effective = nanoseconds{effective_.load(relaxed)} + effectiveAt(now);
   out.renewalTimeSum = nanoseconds{renewalTimeSum_.load(relaxed)};
   return out;
 }

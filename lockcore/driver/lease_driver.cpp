@@ -56,6 +56,9 @@ void LeaseDriver::endTerm(FencingToken token) {
   link_->post([token](Impl& impl) { impl.endLedTerm(token); });
 }
 void LeaseDriver::reportProgress(const Instant& at) noexcept { link_->reportProgress(at.boottime); }
+void LeaseDriver::reportEffective(FencingToken token) {
+  link_->post([token](Impl& impl) { impl.reportEffective(token); });
+}
 bool LeaseDriver::isOnScheduler() const {
   return link_->ask([](const Impl& impl) { return impl.isOnScheduler(); });
 }

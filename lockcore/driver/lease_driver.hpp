@@ -71,6 +71,8 @@ class TENURE_API LeaseDriver {
 
   /// The work is alive. Lock-free; it counts at the next heartbeat.
   void reportProgress(const Instant& at) noexcept;
+  /// The work of the term with this token is really done from now on; for the account.
+  void reportEffective(FencingToken token);
 
   /// The published term; reads are lock-free. Lives as long as anyone holds it.
   [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept;

@@ -125,6 +125,9 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void endLedTerm(FencingToken token);
   void takeSchema(const StoreStatus& status);
   void countIn(std::shared_ptr<LeaseAccount> account) { account_ = std::move(account); }
+  void reportEffective(FencingToken token) {
+    if (account_ && machine_.term().token == token) account_->effective(machine_.term(), scheduler_->now());
+  }
   void schedule(std::chrono::nanoseconds delay, const Scheduler::Task& task) {
     if (delay <= delay.zero()) return task();
     scheduler_->schedule(delay, task);
@@ -141,7 +144,10 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void take(LeaseActions actions);
   void perform(const action::SendRead& send);
   void perform(action::SendWrite&& send);
-  void perform(const action::Publish& publish) { term_->publish(publish.term); }
+  void perform(const action::Publish& publish) {
+    term_->publish(publish.term);
+    if (account_) account_->published(publish.term, scheduler_->now());
+  }
   void perform(const action::FollowHolder& follow);
   [[nodiscard]] std::shared_ptr<void> orNull(const char* what, const std::function<std::shared_ptr<void>()>& make);
   void perform(const action::Log& line) { logger_.log(line.level, toString(machine_.key()) + ": " + line.line); }

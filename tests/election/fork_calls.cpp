@@ -65,6 +65,7 @@ int callTerms(ForkWorld& world) {
   EXPECT_HERE(term.stopToken().stop_requested() && !term.fencingToken().isNone());
   EXPECT_HERE(term.leaseName() == "g" && !term.holder().empty());
   term.reportProgress();
+  term.reportEffective();
   term.reportStaleToken(FencingToken{9});
   AwaitedTerm& awaited = *world.awaited;
   bool revoked = false;
