@@ -134,6 +134,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void on(const action::InDoubt& doubt);
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged&) {}
+  void on(const action::VacancyExpected& /*of an elector*/) {}
   void on(const action::GaveUp& gaveUp);
   void on(const action::Stopped& stopped);
   bool lose(const TermEnd& loss);

@@ -53,6 +53,9 @@ struct ActionText {
   std::string operator()(const action::LeaderChanged& a) const {
     return "leader " + (a.leader ? a.leader->holder : "none");
   }
+  std::string operator()(const action::VacancyExpected& a) const {
+    return "vacancy expected in " + std::to_string(a.remaining.count());
+  }
   std::string operator()(const action::FollowHolder&) const { return "follow"; }
   std::string operator()(const action::GaveUp& a) const { return "gave up " + std::string{toString(a.reason)}; }
   std::string operator()(const action::Stopped& a) const { return "stopped " + std::string{toString(a.result)}; }
