@@ -325,6 +325,33 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
   }
 }
 
+bool isBelow(const cli::Command& command, const std::string& name) {
+  const std::size_t blank = command.name.rfind(' ');
+  return !command.name.empty() && name == (blank == std::string::npos ? "" : command.name.substr(0, blank));
+}
+
+/// As in `tenure jobs --config FILE forget --help`.
+TEST_P(HelpTest, OptionsMayStandBeforeTheNameOfACommandBelow) {
+  const std::string name = GetParam() == "program" ? "" : GetParam();
+  const auto helpBehind = [&](std::vector<std::string> words) {
+    words.emplace_back("--help");
+    return finish(words).output;
+  };
+  std::vector<std::vector<std::string>> given{{"--help"}};
+  for (const std::string& option : name == "jobs" ? optionsIn(helpBehind({name})) : std::vector<std::string>{}) {
+    given.push_back(option == "--config" ? std::vector<std::string>{option, config()} : std::vector{option});
+  }
+  for (const cli::Command& below : cli::commands()) {
+    if (!isBelow(below, name)) continue;
+    for (const std::vector<std::string>& options : given) {
+      std::vector<std::string> words = wordsOf(name);
+      words.insert(words.end(), options.begin(), options.end());
+      words.push_back(wordsOf(below.name).back());
+      EXPECT_EQ(helpBehind(words), helpBehind(wordsOf(below.name))) << below.name << ": " << options.front();
+    }
+  }
+}
+
 std::vector<std::string> namesOfCommands() {
   std::vector<std::string> names;
   for (const cli::Command& one : cli::commands()) names.push_back(one.name.empty() ? "program" : one.name);
