@@ -39,8 +39,8 @@ void addReadyKeys(std::vector<KeySpec>& out) {
       durationCodec(timeoutRange), [](auto& config) -> auto& { return config.hooks.readyEvery; }));
   out.push_back(keySpec<OnUnready>(
       {.path = "candidate.on_unready",
-       .about = "The reaction of a leader that turns unready: keep means that it leads on, step_down that it gives "
-                "leadership up, as after tenure resign."},
+       .about = "Whether a leader that turns unready keeps leading (keep) or gives leadership up, as after tenure "
+                "resign (step_down)."},
       choiceCodec<OnUnready>({{"keep", OnUnready::keep}, {"step_down", OnUnready::stepDown}}),
       [](auto& config) -> auto& { return config.options.candidate.onUnready; }));
 }
