@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -68,17 +69,6 @@ Words namesBelow(const Commands& all, const Command& above) {
   return names;
 }
 
-/// The command with most of the first words as its name. The program itself has none.
-const Command& namedBy(const Commands& all, const Words& words) {
-  const Command* named = nullptr;
-  for (const Command& one : all) {
-    const Words names = namesOf(one);
-    const bool isNamed = names.size() <= words.size() && std::equal(names.begin(), names.end(), words.begin());
-    if (isNamed && (named == nullptr || names.size() > namesOf(*named).size())) named = &one;
-  }
-  return *named;
-}
-
 std::string unknownCommand(const Commands& all, const Command& above, const std::string& word) {
   const std::string what = "there is no command " + inQuotes(word);
   for (const Command& one : all) {
@@ -90,23 +80,41 @@ std::string unknownCommand(const Commands& all, const Command& above, const std:
   return what + (meant ? didYouMean(meant) : "; the commands are " + listed(names));
 }
 
-bool takesJob(const Command& command) {
-  if (!command.options) return false;
-  CLI::App parser;
-  Options::Target target{parser};
-  Options options{target};
-  command.options(options);
-  return target.job != nullptr;
+/// A command with the parser of its words.
+struct Level {
+  const Command* command;
+  Options::Target target;
+  Run run{};
+};
+using Levels = std::deque<Level>;  // the parsers point to what is in them
+
+/// A command and those below it: its options may stand before their names too.
+void declare(Levels& levels, const Commands& all, const Command& command, Options::Target target) {
+  Level& level = levels.emplace_back(Level{&command, std::move(target)});
+  Options options{level.target};
+  if (command.options) level.run = command.options(options);
+  level.target.app.require_subcommand(0, 1);
+  for (const Command* one : below(all, command)) {
+    CLI::App* parser = level.target.app.add_subcommand(namesOf(*one).back());
+    declare(levels, all, *one, {.app = *parser, .files = level.target.files});
+  }
+}
+
+/// The command whose name came last.
+const Level& namedIn(const Levels& levels) {
+  const auto named =
+      std::find_if(levels.rbegin(), levels.rend(), [](const Level& one) { return one.target.app.parsed(); });
+  return named == levels.rend() ? levels.front() : *named;
 }
 
 /// Names the commands with the same name in front, if one of those takes a job; otherwise all that do.
-std::string takesNoJob(const Commands& all, const Command& command) {
+std::string takesNoJob(const Levels& levels, const Command& command) {
   Words near, takers;
   const std::string group = command.name.substr(0, command.name.rfind(' ') + 1);
-  for (const Command& one : all) {
-    if (!takesJob(one)) continue;
-    takers.push_back(one.name);
-    if (!group.empty() && one.name.starts_with(group)) near.push_back(namesOf(one).back());
+  for (const Level& one : levels) {
+    if (one.target.job == nullptr) continue;
+    takers.push_back(one.command->name);
+    if (!group.empty() && takers.back().starts_with(group)) near.push_back(namesOf(*one.command).back());
   }
   const Words& those = near.empty() ? takers : near;
   return "only " + listed(those) + (those.size() == 1 ? " takes" : " take") + " a command after --";
@@ -122,14 +130,21 @@ std::string unknownOption(const CLI::App& parser, const std::string& word) {
   return "there is no option " + inQuotes(name) + didYouMean(closest(name, names));
 }
 
-std::string unexpected(const Options::Target& target, const Words& words) {
-  if (target.job != nullptr && !isOption(words.front())) {
-    return inQuotes(words.front()) + " is not expected here; the command to run comes after --, as in: -- " +
-           words.front();
+/// The command that is asked for and not there, or the words that are not expected; empty: there are none.
+std::string unexpected(const Levels& levels, const Commands& all) {
+  for (const Level& level : levels) {
+    const Words words = level.target.app.remaining();
+    if (words.empty()) continue;
+    const std::string& word = words.front();
+    if (!isOption(word) && !level.run) return unknownCommand(all, *level.command, word);
+    if (!isOption(word) && level.target.job != nullptr) {
+      return inQuotes(word) + " is not expected here; the command to run comes after --, as in: -- " + word;
+    }
+    const auto option = std::find_if(words.begin(), words.end(), isOption);
+    return option == words.end() ? inQuotes(word) + " is one argument too many"
+                                 : unknownOption(level.target.app, *option);
   }
-  const auto option = std::find_if(words.begin(), words.end(), isOption);
-  if (option != words.end()) return unknownOption(target.app, *option);
-  return inQuotes(words.front()) + " is one argument too many";
+  return {};
 }
 
 /// The options that have to be given and were not.
@@ -144,38 +159,42 @@ std::string missing(const CLI::App& parser) {
 }
 
 /// An option with too few values, or too many.
-std::string mismatch(const CLI::App& parser, const CLI::ParseError& fault) {
-  for (const CLI::Option* option : parser.get_options()) {
-    if (option->count() > 1 && option->get_items_expected_max() == 1) return option->get_name() + " is given twice";
+std::string mismatch(const Levels& levels, const CLI::ParseError& fault) {
+  for (const Level& level : levels) {
+    for (const CLI::Option* option : level.target.app.get_options()) {
+      if (option->count() > 1 && option->get_items_expected_max() == 1) return option->get_name() + " is given twice";
+    }
   }
   const std::string said = fault.what();
   return said.substr(0, said.find(':')) + " needs a value after it";
 }
 
-std::string faultOf(const Options::Target& target, const CLI::ParseError& fault) {
+std::string faultOf(const Levels& levels, const Commands& all, const CLI::ParseError& fault) {
   const bool lacks = dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr;
   if (lacks || dynamic_cast<const CLI::ExtrasError*>(&fault) != nullptr) {
-    const Words words = target.app.remaining();
-    return words.empty() ? missing(target.app) : unexpected(target, words);
+    const std::string found = unexpected(levels, all);
+    return found.empty() ? missing(namedIn(levels).target.app) : found;
   }
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&fault) != nullptr) return mismatch(target.app, fault);
-  return fault.what();
+  return dynamic_cast<const CLI::ArgumentMismatch*>(&fault) != nullptr ? mismatch(levels, fault) : fault.what();
 }
 
-/// Fills in what the options of the command are for. The exit code if there is nothing more to do.
-std::optional<int> fill(const Command& command, const Options::Target& target, Words words) {
+/// Fills in what the options are for. The exit code if there is nothing more to do.
+std::optional<int> fill(const Levels& levels, const Commands& all, Words words) {
+  CLI::App& parser = levels.front().target.app;
   try {
     std::reverse(words.begin(), words.end());  // CLI11 wants them in this order
-    target.app.parse(words);
+    parser.parse(words);
   } catch (const CLI::Success& success) {
+    const Level& named = namedIn(levels);
+    const Words rest = named.target.app.remaining();
+    if (!named.run && !rest.empty() && !isOption(rest.front())) {
+      return refuse(unknownCommand(all, *named.command, rest.front()), named.command->name);
+    }
     std::ostringstream text;  // lint-allow(locale): CLI11 writes words
-    target.app.exit(success, text, text);
+    parser.exit(success, text, text);
     return say(text.str()) ? exitOk : exitFailed;
   } catch (const CLI::ParseError& fault) {
-    return refuse(faultOf(target, fault), command.name);
-  }
-  for (const Options::Check& check : target.checks) {
-    if (const std::string fault = check(); !fault.empty()) return refuse(fault, command.name);
+    return refuse(faultOf(levels, all, fault), namedIn(levels).command->name);
   }
   return std::nullopt;
 }
@@ -187,32 +206,28 @@ std::variant<Chosen, int> parse(const std::vector<Command>& all, std::vector<std
   std::optional<Words> job;
   if (border != words.end()) job.emplace(std::next(border), words.end());
   words.erase(border, words.end());
-  words = asMeant(std::move(words));
-  const Command& command = namedBy(all, words);
-  words.erase(words.begin(), words.begin() + std::ssize(namesOf(command)));
   CLI::App parser;
-  Options::Target target{parser};
-  Options options{target};
-  const Run run = command.options ? command.options(options) : Run{};
+  Levels levels;
   parser.set_help_flag("-h,--help");
-  parser.formatter_fn([&](const CLI::App*, const std::string&, CLI::AppFormatMode) {
-    return helpOf(command, target, below(all, command));
+  parser.set_version_flag("--version", "tenure " + std::string{version});
+  parser.formatter_fn([&](const CLI::App* app, const std::string&, CLI::AppFormatMode) {
+    const auto one = std::find_if(levels.begin(), levels.end(), [&](const Level& of) { return &of.target.app == app; });
+    return helpOf(*one->command, one->target, below(all, *one->command));
   });
-  if (command.name.empty()) parser.set_version_flag("--version", "tenure " + std::string{version});
-  const std::string next = words.empty() ? "" : words.front();
-  if (!run && command.name.empty() && next.empty()) {
-    complain(std::string{command.ifAlone} + "\n\n" + parser.help());
-    return exitUsage;
+  declare(levels, all, all.front(), {.app = parser});
+  if (const auto code = fill(levels, all, asMeant(std::move(words)))) return *code;
+  const auto& [command, target, run] = namedIn(levels);
+  if (!run && command->name.empty()) return complain(std::string{command->ifAlone} + "\n\n" + parser.help()), exitUsage;
+  if (!run) {
+    return refuse(std::string{command->ifAlone} + ": " + listed(namesBelow(all, *command), "or"), command->name);
   }
-  if (!run && next.empty()) {
-    return refuse(std::string{command.ifAlone} + ": " + listed(namesBelow(all, command), "or"), command.name);
-  }
-  if (!run && !isOption(next)) return refuse(unknownCommand(all, command, next), command.name);
   if (job && target.job != nullptr) *target.job = *job;
-  if (const auto code = fill(command, target, std::move(words))) return *code;
-  if (job && target.job == nullptr) return refuse(takesNoJob(all, command), command.name);
-  const CLI::Option* json = parser.get_option_no_throw("--json");
-  return Chosen{&command, run, json != nullptr && json->count() > 0};
+  for (const Options::Check& check : target.checks) {
+    if (const std::string fault = check(); !fault.empty()) return refuse(fault, command->name);
+  }
+  if (job && target.job == nullptr) return refuse(takesNoJob(levels, *command), command->name);
+  const CLI::Option* json = target.app.get_option_no_throw("--json");
+  return Chosen{command, run, json != nullptr && json->count() > 0};
 }
 
 int refuse(const std::string& message, std::string_view command) {

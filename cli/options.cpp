@@ -156,9 +156,14 @@ Options& Options::groupFile(std::string& to, bool asArgument, OtherWay other, co
     option.usage.clear();
     text("FILE", *file, "").needed();
   }
-  return check([file, &to, other]() -> std::string {
-    if (!to.empty() && !file->empty()) return "give the group's file once: by --config or as FILE";
-    if (to.empty()) to = *file;
+  target_.files.insert(target_.files.end(), {&to, file.get()});
+  return check([file, &to, other, files = target_.files]() -> std::string {
+    std::string given;
+    for (const std::string* one : files) {
+      if (!one->empty() && !given.empty()) return "give the group's file once: by --config or as FILE";
+      if (!one->empty()) given = *one;
+    }
+    to = given;
     if (!to.empty() || (other.instead != nullptr && !other.instead->empty())) return {};
     to = environmentText("TENURE_CONFIG");
     if (!to.empty()) return {};

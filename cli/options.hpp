@@ -24,6 +24,8 @@ struct Options::Target {
   CLI::App& app;
   std::vector<Line> lines{};
   std::vector<Check> checks{};
+  std::vector<const std::string*>
+      files{};                      ///< where the group's file may be given, those of the command before included
   std::vector<std::string>* job{};  ///< where the words after `--` go; none: it takes no such words
 };
 

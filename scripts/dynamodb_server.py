@@ -36,10 +36,10 @@ HIDDEN = ("AWS_",)  # settings of the user, which must have no effect on a test
 INSTEAD = f"set {ENDPOINT} to a DynamoDB that runs already"
 START_PATIENCE_S = 60
 
-Trouble = fetching.Trouble
+ToolError = fetching.ToolError
 
 
-class Missing(Trouble):
+class Missing(ToolError):
     """Dynoxide is not there, or cargo, which builds it."""
 
 
@@ -197,7 +197,7 @@ class Server:
                 if self._start(command):
                     return
                 if "address already in use" not in self.output().lower() or attempt == 2:
-                    raise Trouble(f"The DynamoDB of this machine did not start:\n{self.output().strip()}")
+                    raise ToolError(f"The DynamoDB of this machine did not start:\n{self.output().strip()}")
         except BaseException:
             self.stop()
             raise
@@ -225,7 +225,7 @@ class Server:
                     if call(self.endpoint, "ListTables", {})[0] == 200:
                         return True
             time.sleep(0.02)
-        raise Trouble(f"The DynamoDB of this machine has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
+        raise ToolError(f"The DynamoDB of this machine has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
 
     def stop(self):
         if self.process and self.process.poll() is None:

@@ -12,7 +12,7 @@ import sys
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "etcd"))
-from certificates import Trouble
+from certificates import ToolError
 import etcd_cluster
 import fetching
 import go_tools

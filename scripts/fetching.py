@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("TENURE_CACHE", ROOT / "build" / ".cache"))
 
 
-class Trouble(Exception):
+class ToolError(Exception):
     """What went wrong and what to do, for people."""
 
 
@@ -27,13 +27,13 @@ def run(command, failure, **options):
                           errors="replace", check=False, **options)
     if done.returncode:
         what, cure = failure
-        raise Trouble(f"{what} failed:\n{done.stdout.strip()}\n{cure}")
+        raise ToolError(f"{what} failed:\n{done.stdout.strip()}\n{cure}")
 
 
 def run_maven(arguments, what, instead=None):
     """`instead`: what else the user may do if it fails."""
     if not shutil.which("mvn") or not shutil.which("java"):
-        raise Trouble(f"{what} needs mvn and java. On Debian: scripts/setup, or: apt-get install maven "
+        raise ToolError(f"{what} needs mvn and java. On Debian: scripts/setup, or: apt-get install maven "
                       "openjdk-17-jdk-headless")
     # Maven compares what it fetches, its own plugins too, with the registry's checksums. With --strict-checksums a
     # difference is an error.
@@ -49,7 +49,7 @@ def make_python(home, requirements, instead=None):
     try:
         venv.create(home, with_pip=True, symlinks=True)
     except subprocess.CalledProcessError as fault:
-        raise Trouble("A virtual environment of Python cannot be made. On Debian: apt-get install python3-venv\n"
+        raise ToolError("A virtual environment of Python cannot be made. On Debian: apt-get install python3-venv\n"
                       f"{(fault.output or b'').decode(errors='replace').strip()}") from None
     # pip is called as a module, because its script holds the path of `home`, and `home` is renamed afterwards.
     run([home / "bin" / "python", "-m", "pip", "install", "-q", "--require-hashes", "-r", requirements],
@@ -65,7 +65,7 @@ def sums_of(directory):
 
 
 def check_sums(directory, listed):
-    """Raises Trouble unless `directory` has exactly the files of the list `listed` (in sha256sum's format), each with its
+    """Raises ToolError unless `directory` has exactly the files of the list `listed` (in sha256sum's format), each with its
     hash."""
     lines = [line.split() for line in listed.read_text(encoding="ascii").splitlines()]
     wanted = {name: digest for digest, name in lines}
@@ -75,7 +75,7 @@ def check_sums(directory, listed):
     faults += [f"{name} has SHA-256 {found[name]}, not {wanted[name]}"
                for name in sorted(found.keys() & wanted.keys()) if found[name] != wanted[name]]
     if faults:
-        raise Trouble("What was fetched is not what was asked for, and was thrown away:\n  " + "\n  ".join(faults) +
+        raise ToolError("What was fetched is not what was asked for, and was thrown away:\n  " + "\n  ".join(faults) +
                       f"\nThe list is {listed.relative_to(ROOT)}. If versions were changed on purpose, compare the new "
                       "hashes with those of the registry and write them into it (`sha256sum *` makes such lines).")
 

@@ -4,14 +4,14 @@ import os
 import shutil
 import subprocess
 
-from fetching import Trouble
+from fetching import ToolError
 
 GO = (1, 26)
 CURE = ("If https://proxy.golang.org cannot be reached from here, name a mirror (GOPROXY), or copy build/.cache from a machine "
         "that has it.")
 
 
-class NoGo(Trouble):
+class NoGo(ToolError):
     """Tests that need Go are skipped; they look for this text."""
 
 

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "kubernetes"))
 import access
-from access import Trouble
+from access import ToolError
 from dynamodb_server import die_with_parent
 import fetching
 import go_tools
@@ -30,7 +30,7 @@ SERVER = "k8s.io/kubernetes/cmd/kube-apiserver"
 TELL_S = 30
 
 
-class Missing(Trouble):
+class Missing(ToolError):
     """The program is not there and not to be built now: tests that need it are skipped."""
 
 
@@ -100,7 +100,7 @@ def _version(go, made):
     done = subprocess.run([go, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes"], cwd=PEERS, env=made, check=False,
                           capture_output=True, text=True)
     if done.returncode:
-        raise Trouble(f"Asking for the version of Kubernetes failed:\n{done.stderr.strip()}\n{go_tools.CURE}")
+        raise ToolError(f"Asking for the version of Kubernetes failed:\n{done.stderr.strip()}\n{go_tools.CURE}")
     return done.stdout.strip()
 
 
@@ -119,7 +119,7 @@ def _show(command, made, what, begins="", output=subprocess.DEVNULL):
             print(f"\r{count} {what}" if terminal else f"{count} {what}", end="" if terminal else "\n", file=sys.stderr, flush=True)
     print(f"{chr(13) if terminal else ''}{count} {what}", file=sys.stderr, flush=True)
     if process.wait():
-        raise Trouble(f"Building kube-apiserver failed:\n{''.join(lines[-20:]).strip()}\n{go_tools.CURE}")
+        raise ToolError(f"Building kube-apiserver failed:\n{''.join(lines[-20:]).strip()}\n{go_tools.CURE}")
 
 
 answers = access.answers
@@ -156,5 +156,5 @@ class Server:
         self.stop()
 
 
-__all__ = ["ENDPOINT", "HIDDEN", "Missing", "NoGo", "Server", "Trouble", "answers", "built", "environment", "peer", "prepare",
+__all__ = ["ENDPOINT", "HIDDEN", "Missing", "NoGo", "Server", "ToolError", "answers", "built", "environment", "peer", "prepare",
            "store_section"]

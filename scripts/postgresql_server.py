@@ -36,7 +36,7 @@ NEWEST = fetching.CACHE / "postgresql"
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-Trouble = fetching.Trouble
+ToolError = fetching.ToolError
 
 
 def environment(endpoint, base=None):
@@ -68,7 +68,7 @@ def prepare():
     initdb = shutil.which("initdb")
     if initdb:
         return os.path.dirname(os.path.realpath(initdb))
-    raise Trouble("PostgreSQL's server programs (initdb, postgres) are not there. On Debian: scripts/setup, or: apt-get "
+    raise ToolError("PostgreSQL's server programs (initdb, postgres) are not there. On Debian: scripts/setup, or: apt-get "
                   f"install postgresql-15. Or set {ENDPOINT} to the URL of a database that tests may fill with schemas")
 
 
@@ -106,7 +106,7 @@ def user():
         except KeyError:
             continue
         return entry.pw_uid, entry.pw_gid
-    raise Trouble("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as")
+    raise ToolError("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as")
 
 
 def die_with_parent():
@@ -163,7 +163,7 @@ class Server:
             cwd=self._root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env=environment("", {"PATH": os.defpath}), check=False, **self._as)
         if done.returncode:
-            raise Trouble(f"initdb failed:\n{done.stdout.strip()}")
+            raise ToolError(f"initdb failed:\n{done.stdout.strip()}")
 
     def _start(self, settings):
         wanted = {"listen_addresses": "", "unix_socket_directories": str(self._root), "max_connections": "100",
@@ -177,11 +177,11 @@ class Server:
         deadline = time.monotonic() + START_PATIENCE_S
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise Trouble(f"PostgreSQL did not start:\n{self.output().strip()}")
+                raise ToolError(f"PostgreSQL did not start:\n{self.output().strip()}")
             if is_ready(self._root / "data"):
                 return
             time.sleep(0.02)
-        raise Trouble(f"PostgreSQL has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
+        raise ToolError(f"PostgreSQL has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
 
     def stop(self):
         if self.process and self.process.poll() is None:

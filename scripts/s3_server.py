@@ -24,7 +24,7 @@ HIDDEN = ("AWS_",)  # settings of the user, which must have no effect on a test
 INSTEAD = f"set {ENDPOINT} to an S3 that runs already"
 START_PATIENCE_S = 60
 
-Trouble = fetching.Trouble
+ToolError = fetching.ToolError
 
 
 def environment(endpoint, base=None):
@@ -83,7 +83,7 @@ class Server:
             ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             piece = os.read(self.process.stdout.fileno(), 100) if ready else b""
             if not piece:
-                raise Trouble(f"moto's server did not start in {START_PATIENCE_S} s:\n{self.output().strip()}")
+                raise ToolError(f"moto's server did not start in {START_PATIENCE_S} s:\n{self.output().strip()}")
             told += piece
         self.port = int(told)
 

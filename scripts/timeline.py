@@ -31,7 +31,7 @@ class Chart:
     def _frozen(cls, candidate, start, ended):
         return any(start < a and ended > a for a, _ in cls._freezes(candidate))
 
-    def _refusals(self):
+    def _rejections(self):
         """Refusals of one candidate that follow one another share one label: candidate, time, names of the resources."""
         labels = []
         for i, at, resource in sorted(self.refused, key=lambda refused: refused[:2]):
@@ -98,7 +98,7 @@ class Chart:
                      f"token {token}, {(ended - start) / 1e9:.3f} s")
         for i, at, what in self.faults:
             page.fault(i, at, what)
-        for i, at, resources in self._refusals():
+        for i, at, resources in self._rejections():
             by = f" by {', '.join(resources)}" if resources else ""
             page.text(at, i, 41, "refused", f"\u2717 stale write refused{by}")
         colours = {token: TERM_COLOURS[n % len(TERM_COLOURS)] for n, (_, token, _, _) in enumerate(self.terms)}

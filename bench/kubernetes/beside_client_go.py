@@ -156,8 +156,8 @@ def main():
         figures["handover_client_go_p50_ms"] = statistics.median(rivals)
         print(f"handover: client-go p50 {statistics.median(rivals):.1f} ms, most {max(rivals):.1f} ms (it asks each {HEARTBEAT_S} s)",
               flush=True)
-    except kubernetes_server.NoGo as trouble:
-        print(f"handover: client-go was not measured: {trouble}")
+    except kubernetes_server.NoGo as error:
+        print(f"handover: client-go was not measured: {error}")
     figures["standby_requests_a_lease"] = standby_requests(server, os.path.join(given.bin, "tenure"))
     print(f"standby: {figures['standby_requests_a_lease']:.2f} requests a lease")
     if given.json:

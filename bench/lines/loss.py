@@ -165,8 +165,8 @@ def main():
     options = parser.parse_args()
     try:
         figures = measure(options)
-    except (Unavailable, dynamodb_server.Trouble) as trouble:
-        print(f"lines: {trouble}", file=sys.stderr)
+    except (Unavailable, dynamodb_server.ToolError) as error:
+        print(f"lines: {error}", file=sys.stderr)
         return 1
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

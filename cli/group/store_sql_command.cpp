@@ -22,8 +22,8 @@ using config::StoreType;
 struct StoreSqlArguments {
   std::string config{};   ///< the store is that of this file; empty: `dialect` says which
   std::string dialect{};  ///< a store.type
-  std::string schema{};   ///< beside `dialect`; empty: the store's default
-  std::string table{};    ///< the same
+  std::string schema{};   ///< with `dialect` only; empty: the store's default
+  std::string table{};    ///< with `dialect` only; empty: the store's default
   std::string role{};     ///< who gets the rights; empty: the one that the file names, or a placeholder
 };
 
@@ -41,7 +41,7 @@ const StoreType* storeNamed(const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-std::string needsNoSql(const std::string& type) {
+std::string noSqlText(const std::string& type) {
   return "store.type " + type + " makes what it needs and has no SQL; there is SQL for " + dialects();
 }
 
@@ -52,23 +52,24 @@ std::string faultOfDialect(const std::string& dialect) {
   }
   const StoreType* type = storeNamed(dialect);
   if (type == nullptr) return "--dialect: " + inQuotes(dialect) + " is not known; known is " + dialects();
-  return type->schemaSql ? std::string{} : "--dialect: " + needsNoSql(dialect);
+  return type->schemaSql ? std::string{} : "--dialect: " + noSqlText(dialect);
 }
 
-/// The store's defaults with the schema and the table that were given.
-StoreConfig storeOfWords(const StoreSqlArguments& arguments) {
+/// The store of --dialect, of which faultOfDialect() has found none, with its defaults, and the schema and the table
+/// that were given.
+StoreConfig storeOfArguments(const StoreSqlArguments& arguments) {
   const StoreType& type = *storeNamed(arguments.dialect);
   GroupConfig config;
   config.store = type.defaults;
   for (const config::KeySpec& spec : type.keys) {
-    const std::string& text = spec.key.path == "store.schema"  ? arguments.schema
-                              : spec.key.path == "store.table" ? arguments.table
-                                                               : std::string{};
-    if (!text.empty()) (void)spec.set(text, config);  // any text is of the key's kind; faultsOf judges it
+    // Nothing to report here: any text is of the keys' kind, and print() judges the names.
+    if (spec.key.path == "store.schema" && !arguments.schema.empty()) (void)spec.set(arguments.schema, config);
+    if (spec.key.path == "store.table" && !arguments.table.empty()) (void)spec.set(arguments.table, config);
   }
   return config.store;
 }
 
+/// For a store that has SQL. Only one of the arguments can have faults: those of a file were reported when it was read.
 int print(const StoreConfig& store, const std::string& role) {
   const StoreType& type = config::typeOf(store);
   const OptionFaults faults = type.faults(store);
@@ -78,8 +79,8 @@ int print(const StoreConfig& store, const std::string& role) {
   if (!faults.empty()) return refuse("nothing was printed", "store sql");
   try {
     return say(type.schemaSql(store, role)) ? exitOk : exitFailed;
-  } catch (const std::invalid_argument& fault) {
-    return refuse(fault.what(), "store sql");
+  } catch (const std::invalid_argument& badRole) {
+    return refuse(badRole.what(), "store sql");
   }
 }
 
@@ -87,14 +88,15 @@ int execute(const StoreSqlArguments& arguments) {
   if (!arguments.dialect.empty()) {
     if (const std::string fault = faultOfDialect(arguments.dialect); !fault.empty()) return refuse(fault, "store sql");
   }
-  if (arguments.config.empty()) return print(storeOfWords(arguments), arguments.role);
+  // Where there is no file, there is a dialect: the options ask for one of them.
+  if (arguments.config.empty()) return print(storeOfArguments(arguments), arguments.role);
   if (!arguments.schema.empty() || !arguments.table.empty()) {
     return refuse("the file says schema and table; give --schema and --table with --dialect alone", "store sql");
   }
   const auto config = loadOrComplain(arguments.config);
   if (!config) return exitUsage;
   const StoreType& type = config::typeOf(config->store);
-  if (!type.schemaSql) return refuse(arguments.config + ": " + needsNoSql(type.name), "store sql");
+  if (!type.schemaSql) return refuse(arguments.config + ": " + noSqlText(type.name), "store sql");
   if (!arguments.dialect.empty() && arguments.dialect != type.name) {
     return refuse(arguments.config + ": store.type is " + type.name + ", not " + arguments.dialect, "store sql");
   }

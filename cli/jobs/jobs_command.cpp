@@ -9,6 +9,7 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/group/config_file.hpp"
 #include "cli/group/store_calls.hpp"
@@ -34,28 +35,24 @@ struct JobsArguments {
 
 struct JobsForgetArguments {
   std::string config;
-  std::optional<std::chrono::sys_seconds> period{};  ///< empty: all of them, and the job itself
-  std::string job{};                                 ///< empty: the only one that has a ledger
+  std::optional<sys_seconds> period{};  ///< empty: all of them, and the job itself
+  std::string job{};                    ///< empty: the only one that has a ledger
   bool yes{false};
   std::chrono::milliseconds wait{60'000};
 };
 
-sys_seconds wallNow() {
-  return std::chrono::floor<std::chrono::seconds>(
-      std::chrono::sys_time<std::chrono::milliseconds>{std::chrono::milliseconds{wallClockMillisForDisplay()}});
-}
-
-int tellTrouble(const LeaseOfGroup& lease, const StoreError& error) {
+int tellError(const LeaseOfGroup& lease, const StoreError& error) {
   complain(faultText(*lease.store, error));
   return exitStore;
 }
 
-/// The record and the ledgers in it. An error also if the ledgers are not understood.
+/// The record and the ledgers in it.
 struct Found {
   std::optional<LeaseRecord> record;
   JobsDocument ledgers;
 };
 
+/// An error also if the ledgers are not understood. A warning goes to stderr.
 StoreResult<Found> look(const LeaseOfGroup& lease) {
   StoreResult<LeaseLook> seen = lookNow(*lease.store, lease.key);
   if (!seen) return seen.error();
@@ -65,10 +62,26 @@ StoreResult<Found> look(const LeaseOfGroup& lease) {
   return Found{std::move(seen->record), *std::move(ledgers)};
 }
 
-std::vector<std::string> namesIn(const JobsDocument& ledgers) {
-  std::vector<std::string> names;
-  for (const auto& [name, ledger] : ledgers.jobs) names.push_back(inQuotes(name));
-  return names;
+sys_seconds wallNow() {
+  return std::chrono::floor<std::chrono::seconds>(
+      std::chrono::sys_time<std::chrono::milliseconds>{std::chrono::milliseconds{wallClockMillisForDisplay()}});
+}
+
+int execute(const JobsArguments& arguments) {
+  const auto config = loadUnshardedOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  const StoreResult<Found> found = look(lease);
+  if (!found) return tellError(lease, found.error());
+  const std::vector<JobView> jobs =
+      jobViewsOf(found->ledgers, config->jobs, found->record ? &*found->record : nullptr, wallNow());
+  if (!arguments.json) {
+    if (jobs.empty()) complain("lease " + toString(lease.key) + " knows no run of any job");
+    return say(toTable(jobs, arguments.config, stdoutHasColours())) ? exitOk : exitFailed;
+  }
+  std::string lines;
+  for (const JobView& job : jobs) lines += toJson(job, lease.key.name, lease.store->describe());
+  return say(lines) ? exitOk : exitFailed;
 }
 
 /// What is to be forgotten, and where.
@@ -83,6 +96,7 @@ struct ForgetRequest {
   }
 };
 
+/// `liveToken`: of the present term; none: nobody leads.
 Forgotten forgetIn(JobsDocument& ledgers, const ForgetRequest& request, FencingToken liveToken) {
   const auto job = ledgers.jobs.find(request.job);
   if (job == ledgers.jobs.end()) return Forgotten::notThere;
@@ -92,11 +106,12 @@ Forgotten forgetIn(JobsDocument& ledgers, const ForgetRequest& request, FencingT
   return Forgotten::done;
 }
 
-/// Empty: the reason was reported on stderr.
+/// The job that was given, or the only one. Empty: there is none, and the reason was reported on stderr.
 std::optional<std::string> jobMeant(const std::string& given, const LeaseOfGroup& lease, const JobsDocument& ledgers) {
-  const std::vector<std::string> names = namesIn(ledgers);
   if (!given.empty() && ledgers.jobs.count(given) != 0) return given;
-  if (given.empty() && names.size() == 1) return ledgers.jobs.begin()->first;
+  if (given.empty() && ledgers.jobs.size() == 1) return ledgers.jobs.begin()->first;
+  std::vector<std::string> names;
+  for (const auto& [name, ledger] : ledgers.jobs) names.push_back(inQuotes(name));
   const std::string has = names.empty() ? " knows no run of any job" : " knows runs of " + config::listed(names);
   complain("lease " + toString(lease.key) + has +
            (given.empty() ? "; name one with --job" : ", and none of " + inQuotes(given)) + ". Nothing was done");
@@ -104,7 +119,7 @@ std::optional<std::string> jobMeant(const std::string& given, const LeaseOfGroup
 }
 
 /// Empty: the period may be forgotten. Else what the command exits with; the reason was reported.
-std::optional<int> refusal(Forgotten answer, const ForgetRequest& request) {
+std::optional<int> codeOf(Forgotten answer, const ForgetRequest& request) {
   switch (answer) {
     case Forgotten::done:
       return std::nullopt;
@@ -120,10 +135,12 @@ std::optional<int> refusal(Forgotten answer, const ForgetRequest& request) {
   return exitBusy;
 }
 
+/// The same, asked of a copy before the leader is asked to step down: no leader must end for a command that then
+/// changes nothing. It is asked once more under the lease, because the record may change until then.
 std::optional<int> refusedNow(const ForgetRequest& request, const Found& found) {
   if (const auto code = refusedByPause(found.record)) return *code;
   JobsDocument ledgers = found.ledgers;
-  return refusal(forgetIn(ledgers, request, isHeld(found.record) ? found.record->token : FencingToken{}), request);
+  return codeOf(forgetIn(ledgers, request, isHeld(found.record) ? found.record->token : FencingToken{}), request);
 }
 
 std::string consequencesOf(const ForgetRequest& request, const Found& found) {
@@ -146,23 +163,28 @@ bool agreed(const ForgetRequest& request) {
   return std::getline(std::cin, answer) && answer == request.job;
 }
 
-/// With the lease held. The change is a renewal, because a release would go on without data that the store refuses.
-int forgetUnder(Lock& lock, const ForgetRequest& request) {
-  StoreResult<JobsDocument> ledgers = jobsIn(lock.data());
-  if (!ledgers) return tellTrouble(request.lease, ledgers.error());
-  if (const auto code = refusal(forgetIn(*ledgers, request, lock.fencingToken()), request)) return *code;
-  StoreResult<std::string> document = withJobs(lock.data(), *ledgers);
-  if (!document) return tellTrouble(request.lease, document.error());
-  const LockResult<void> written = lock.renew({.data = *std::move(document)});
-  static_cast<void>(lock.release());  // if it does not arrive, the lease ends by itself
-  if (written) return say(request.what() + " is forgotten\n") ? exitOk : exitFailed;
-  const LockError error = written.error();
+/// Of a change that was not written, or perhaps was: reports it, and returns the exit code.
+int reportUnwritten(const LockError& error, const ForgetRequest& request) {
   const bool unknown = error.code == LockErrc::unknown || error.code == LockErrc::timeout;
   complain((unknown
                 ? "it is not known whether " + request.what() + " is forgotten; see \"begun\" in tenure jobs --json: "
                 : request.what() + " is not forgotten: ") +
            error.message);
   return unknown ? exitUnknown : exitCodeOf(error);
+}
+
+/// With the lease held. The change is written by a renewal, not by the release: if the store refuses the data, a
+/// release is done without them.
+int forgetUnder(Lock& lock, const ForgetRequest& request) {
+  StoreResult<JobsDocument> ledgers = jobsIn(lock.data());
+  if (!ledgers) return tellError(request.lease, ledgers.error());
+  if (const auto code = codeOf(forgetIn(*ledgers, request, lock.fencingToken()), request)) return *code;
+  StoreResult<std::string> document = withJobs(lock.data(), *ledgers);
+  if (!document) return tellError(request.lease, document.error());
+  const LockResult<void> written = lock.renew({.data = *std::move(document)});
+  static_cast<void>(lock.release());  // if it does not arrive, the lease ends by itself
+  if (!written) return reportUnwritten(written.error(), request);
+  return say(request.what() + " is forgotten\n") ? exitOk : exitFailed;
 }
 
 int forget(const ForgetRequest& request, std::chrono::milliseconds wait) {
@@ -177,33 +199,15 @@ int forget(const ForgetRequest& request, std::chrono::milliseconds wait) {
   return lock ? forgetUnder(*lock, request) : code;
 }
 
-int execute(const JobsArguments& arguments) {
-  const auto config = loadUnshardedOrComplain(arguments.config);
-  if (!config) return exitUsage;
-  const LeaseOfGroup lease = leaseOf(*config);
-  const StoreResult<Found> found = look(lease);
-  if (!found) return tellTrouble(lease, found.error());
-  const std::vector<JobView> jobs =
-      jobViewsOf(found->ledgers, config->jobs, found->record ? &*found->record : nullptr, wallNow());
-  if (!arguments.json) {
-    if (jobs.empty()) complain("lease " + toString(lease.key) + " knows no run of any job");
-    return say(toTable(jobs, arguments.config, stdoutHasColours())) ? exitOk : exitFailed;
-  }
-  std::string lines;
-  for (const JobView& job : jobs) lines += toJson(job, lease.key.name, lease.store->describe());
-  return say(lines) ? exitOk : exitFailed;
-}
-
 int execute(const JobsForgetArguments& arguments) {
   if (!arguments.yes && isatty(STDIN_FILENO) == 0) {
-    complain("this command asks for confirmation on a terminal; without a terminal give --yes");
-    return complain("see: tenure jobs forget --help"), exitUsage;
+    return refuse("this command asks for confirmation on a terminal; without a terminal give --yes", "jobs forget");
   }
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   const StoreResult<Found> found = look(lease);
-  if (!found) return tellTrouble(lease, found.error());
+  if (!found) return tellError(lease, found.error());
   auto job = jobMeant(arguments.job, lease, found->ledgers);
   if (!job) return exitFailed;
   const ForgetRequest request{lease, config->options.lease, *std::move(job), arguments.period};
@@ -218,7 +222,7 @@ int execute(const JobsForgetArguments& arguments) {
   return forget(request, arguments.wait);
 }
 
-/// Empty: all of them.
+/// What is wrong with PERIOD; empty: nothing.
 std::string takePeriod(const std::string& text, JobsForgetArguments& to) {
   to.period = text == "all" ? std::nullopt : periodFrom(text);
   if (to.period || text == "all") return {};

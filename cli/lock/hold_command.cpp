@@ -15,7 +15,16 @@
 namespace tenure::cli {
 namespace {
 
-/// As `tenure run --once`, in a group without a file.
+/// After a wait that ended because somebody else has the lock: who, and for how long. The wait of the user is over, so
+/// the store gets little time to say it.
+void nameHolderAfterWait(const Group& group) {
+  const ReadOutcome found = readNow(*group.store(), group.key(), unansweredTime);
+  if (!found || !isHeld(*found)) return;
+  const std::string age = ageText((*found)->acquiredAtMillis);
+  if (!age.empty()) complain("lock " + toString(group.key()) + " of " + shown((*found)->holder) + ": " + age);
+}
+
+/// `tenure run --once` for the group that these arguments describe.
 int hold(const LockArguments& arguments, const SignalState& signals) {
   const auto config = lockConfigOrComplain(arguments);
   if (!config) return exitUsage;
@@ -33,13 +42,7 @@ int hold(const LockArguments& arguments, const SignalState& signals) {
   }
   Supervisor supervisor{*config, options, signals};
   const int code = supervisor.run();
-  if (code != exitBusy) return code;
-  const Group& group = supervisor.group();
-  const ReadOutcome found = readNow(*group.store(), group.key(), unansweredTime);  // the wait is over
-  if (found && isHeld(*found)) {
-    const std::string age = ageText((*found)->acquiredAtMillis);
-    if (!age.empty()) complain("lock " + toString(group.key()) + " of " + shown((*found)->holder) + ": " + age);
-  }
+  if (code == exitBusy) nameHolderAfterWait(supervisor.group());
   return code;
 }
 
@@ -50,6 +53,7 @@ void declareHold(Options& options, LockArguments& to) {
       .duration("--lease DURATION", to.lease, "how long the lock outlasts its last renewal (default 30s)")
       .duration("--heartbeat DURATION", to.heartbeat, "how often it is renewed (default: a third of the lease)")
       .text("--owner NAME", to.owner, "a name for people (default: the host's)");
+  // Hidden, because hold() only takes --sort to say what to do without it: the other commands have it.
   declareSort(options, to).hidden().job(to.command, "tenure lock hold nightly --path locks.db -- ./job");
 }
 

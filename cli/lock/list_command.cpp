@@ -24,17 +24,17 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// A user who waits is told from time to time how far the listing is.
+/// A user who waits is told from time to time how far the watch is, or the pruning.
 constexpr std::chrono::seconds progressPeriod{10};
 constexpr std::size_t progressRows = 100;
 
-int storeTrouble(const LeaseStore& store, const StoreError& error) {
+int tellStoreError(const LeaseStore& store, const StoreError& error) {
   complain(faultText(store, error));
   return exitStore;
 }
 
-/// Lists into `watch`. Empty: success.
-std::optional<StoreError> lookInto(LockWatch& watch, LeaseStore& store, const std::string& prefix) {
+/// Gives the watch a listing of now. Empty: success.
+std::optional<StoreError> listInto(LockWatch& watch, LeaseStore& store, const std::string& prefix) {
   const Instant sentAt = readClock();
   const ListOutcome listing = listNow(store, prefix);
   if (!listing) return listing.error();
@@ -42,7 +42,8 @@ std::optional<StoreError> lookInto(LockWatch& watch, LeaseStore& store, const st
   return std::nullopt;
 }
 
-/// Counted by the challenger's clock, because that clock judges the watch.
+/// Counts as LockWatch does, elapsedForChallenger(): by another clock the next listing could come a moment too early to
+/// find a lease over. `what`: for the reports of progress.
 void waitFor(milliseconds time, const std::string& what) {
   const Instant from = readClock();
   WakeTimer timer;
@@ -61,18 +62,38 @@ void waitFor(milliseconds time, const std::string& what) {
   }
 }
 
+int list(const LockArguments& arguments) {
+  const auto config = lockConfigOrComplain(arguments);
+  if (!config) return exitUsage;
+  const std::shared_ptr<LeaseStore> store = lockStore(*config);
+  LockWatch watch;
+  if (auto error = listInto(watch, *store, arguments.target)) return tellStoreError(*store, *error);
+  if (arguments.watch) {
+    waitFor(*arguments.watch, "watching");
+    if (auto error = listInto(watch, *store, arguments.target)) return tellStoreError(*store, *error);
+  }
+  const std::vector<LockWatch::Row> rows = watch.rows();
+  std::string text = arguments.json ? std::string{} : listTable(rows, stdoutHasColours());
+  for (const LockWatch::Row& row : rows) {
+    if (arguments.json) text += toJson(row, store->describe());
+    if (!row.warning.empty()) complain("lock " + toString(row.key) + ": " + row.warning);
+  }
+  return say(text) ? exitOk : exitFailed;
+}
+
+/// One run of `tenure lock prune`. Without --yes it removes nothing, and reports and counts what it would remove.
 class Pruning {
  public:
   Pruning(const LockArguments& arguments, LeaseStore& store) : arguments_{arguments}, store_{store} {}
 
   int run() {
-    if (auto trouble = lookInto(watch_, store_, arguments_.target)) return storeTrouble(store_, *trouble);
+    if (auto error = listInto(watch_, store_, arguments_.target)) return tellStoreError(store_, *error);
     if (arguments_.abandoned) {
-      if (auto trouble = watchHeld(*arguments_.abandoned)) return storeTrouble(store_, *trouble);
+      if (auto error = watchHeld(*arguments_.abandoned)) return tellStoreError(store_, *error);
     }
     const std::vector<LockWatch::Row> rows = watch_.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!judge(rows[i])) return exitFailed;
+      if (!pruneOne(rows[i])) return exitFailed;
       if ((i + 1) % progressRows == 0) complain(std::to_string(i + 1) + " of " + std::to_string(rows.size()) + " seen");
     }
     const std::string counts = std::to_string(removed_) + " removed, " + std::to_string(kept_) + " kept";
@@ -81,49 +102,53 @@ class Pruning {
   }
 
  private:
+  /// Watches until each held lock was seen renewed, or for its whole lease and `grace` not renewed.
   std::optional<StoreError> watchHeld(milliseconds grace) {
     const milliseconds time = watch_.longestWatch(grace);
     if (time.count() == 0) return std::nullopt;
     complain("watches for " + durationText(time) +
              " whether held locks are renewed, before anything is removed; ^C ends it");
     waitFor(time, "watching");
-    return lookInto(watch_, store_, arguments_.target);
+    return listInto(watch_, store_, arguments_.target);
   }
 
-  /// False: the output could not be written.
-  bool judge(const LockWatch::Row& row) {
+  /// False, as of all that report: the output could not be written.
+  [[nodiscard]] bool pruneOne(const LockWatch::Row& row) {
     if (!LockWatch::mayBeRemoved(row, arguments_.abandoned)) {
       ++kept_;
-      return row.state != LockState::corrupt || tell(row, "kept", row.record.error().message);
+      // That a lock in use is kept needs no line.
+      return row.state != LockState::corrupt || report(row, "kept", row.record.error().message);
     }
     if (LockWatch::holdsLedger(row)) {
       ++kept_;
-      return tell(row, "kept", "it says which periods of a group's jobs were run");
+      return report(row, "kept", "it says which periods of a group's jobs were run");
     }
     const std::string reason = row.state == LockState::released ? "released" : "abandoned";
-    if (!arguments_.yes) {
-      ++removed_;
-      return tell(row, "would_remove", reason);
-    }
+    if (arguments_.yes) return remove(row, reason);
+    ++removed_;
+    return report(row, "would_remove", reason);
+  }
+
+  /// Only at the version that was listed: a lock that somebody has acquired since is kept.
+  [[nodiscard]] bool remove(const LockWatch::Row& row, const std::string& reason) {
     const WriteOutcome outcome = removeNow(store_, row.key, row.record->version);
     if (std::holds_alternative<Applied>(outcome)) {
       ++removed_;
-      return tell(row, "removed", reason);
+      return report(row, "removed", reason);
     }
     ++kept_;
-    if (std::holds_alternative<Conflict>(outcome)) return tell(row, "kept", "it changed meanwhile");
+    if (std::holds_alternative<Conflict>(outcome)) return report(row, "kept", "it changed meanwhile");
     failed_ = true;
     const auto* rejected = std::get_if<Rejected>(&outcome);
     const StoreError& error = rejected != nullptr ? rejected->error : std::get<Unknown>(outcome).error;
     complain(faultText(store_, error));
-    return tell(row, rejected != nullptr ? "kept" : "unknown", error.message);
+    return report(row, rejected != nullptr ? "kept" : "unknown", error.message);
   }
 
-  [[nodiscard]] bool tell(const LockWatch::Row& row, const std::string& action, const std::string& reason) const {
+  [[nodiscard]] bool report(const LockWatch::Row& row, const std::string& action, const std::string& reason) const {
     if (arguments_.json) {
-      return say(R"({"lock":)" + jsonString(row.key.name) + R"(,"sort":)" +
-                 (row.key.sortKey.empty() ? "null" : jsonString(row.key.sortKey)) + R"(,"action":")" + action +
-                 R"(","reason":)" + jsonString(reason) + "}\n");
+      return say(R"({"lock":)" + jsonString(row.key.name) + R"(,"sort":)" + jsonSortOf(row.key) + R"(,"action":")" +
+                 action + R"(","reason":)" + jsonString(reason) + "}\n");
     }
     std::string words = action;
     std::replace(words.begin(), words.end(), '_', ' ');
@@ -134,33 +159,14 @@ class Pruning {
   LeaseStore& store_;
   LockWatch watch_;
   std::size_t removed_{0}, kept_{0};
-  bool failed_{false};
+  bool failed_{false};  ///< the store did not remove something that it was asked to
 };
-
-int list(const LockArguments& arguments) {
-  const auto config = lockConfigOrComplain(arguments);
-  if (!config) return exitUsage;
-  const std::shared_ptr<LeaseStore> made = lockStore(*config);
-  LeaseStore& store = *made;
-  LockWatch watch;
-  if (auto trouble = lookInto(watch, store, arguments.target)) return storeTrouble(store, *trouble);
-  if (arguments.watch) {
-    waitFor(*arguments.watch, "watching");
-    if (auto trouble = lookInto(watch, store, arguments.target)) return storeTrouble(store, *trouble);
-  }
-  const std::vector<LockWatch::Row> rows = watch.rows();
-  std::string text;
-  if (!arguments.json) text = listTable(rows, stdoutHasColours());
-  for (const LockWatch::Row& row : rows) {
-    if (arguments.json) text += toJson(row, store.describe());
-    if (!row.warning.empty()) complain("lock " + toString(row.key) + ": " + row.warning);
-  }
-  return say(text) ? exitOk : exitFailed;
-}
 
 int prune(const LockArguments& arguments) {
   const auto config = lockConfigOrComplain(arguments);
-  return config ? Pruning{arguments, *lockStore(*config)}.run() : exitUsage;
+  if (!config) return exitUsage;
+  const std::shared_ptr<LeaseStore> store = lockStore(*config);
+  return Pruning{arguments, *store}.run();
 }
 
 Options& declarePrefix(Options& options, LockArguments& to) {

@@ -21,13 +21,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// A wait that is longer than this names the holder that it is for.
 constexpr milliseconds holderNamedAfter{1'000};
 
-/// Creates what is missing. Errors that may pass are left to the acquisition, which waits for as long as the caller
-/// wants. The wait bounds both. A wait of zero is a single attempt, for which a store gets its usual time.
+/// How long a wait may take. A wait of zero is a single attempt, for which a store gets its usual time.
+milliseconds boundOf(milliseconds wait) { return wait.count() == 0 ? milliseconds{storePatience} : wait; }
+
+/// Creates what is missing in the store. Errors that may pass are left to the acquisition, which tries for as long as
+/// the caller wants. The caller's wait bounds the two together: the acquisition gets what is left of it.
 std::optional<StoreError> prepare(LeaseStore& store, const std::optional<milliseconds>& wait) {
-  const milliseconds look = wait && wait->count() > 0 ? *wait : milliseconds{storePatience};
-  const milliseconds patience = wait ? std::min<milliseconds>(look, schemaPatience) : schemaPatience;
+  const milliseconds patience = wait ? std::min<milliseconds>(boundOf(*wait), schemaPatience) : schemaPatience;
   const StoreStatus ready = ensureSchemaNow(store, patience);
   if (ready.has_value()) return std::nullopt;
   const ErrorClass kind = ready.error().errorClass;
@@ -36,7 +39,7 @@ std::optional<StoreError> prepare(LeaseStore& store, const std::optional<millise
 }
 
 /// What is left of a wait that began at `began`. Never zero, because zero would mean a single attempt.
-std::optional<milliseconds> rest(const std::optional<milliseconds>& wait, const Instant& began) {
+std::optional<milliseconds> restOf(const std::optional<milliseconds>& wait, const Instant& began) {
   if (!wait || wait->count() == 0) return wait;
   const auto left = *wait - elapsedForHolder(began, readClock());
   return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{1});
@@ -50,7 +53,9 @@ void nameHolder(LeaseStore& store, const LeaseKey& key) {
   complain("waits for lock " + toString(key) + ": " + personOf(record.holder) + " holds it " + withToken(record.token));
 }
 
-/// The wait is a bound whatever the store does. A short time more is allowed for taking back an unanswered attempt.
+/// The wait is a bound whatever the store does, so the acquisition has a thread that is left behind if it does not
+/// answer in time: the thread owns all that it uses. A short time more is allowed for taking back an unanswered
+/// attempt.
 LockResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const LeaseKey& key,
                                     const TokenAcquireOptions& options) {
   std::promise<LockResult<LockToken>> promise;
@@ -64,8 +69,7 @@ LockResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const 
     nameHolder(store, key);
   }
   if (!options.waitFor) return answer.get();
-  const milliseconds whole = wait.count() == 0 ? milliseconds{storePatience} : wait;
-  const auto left = whole + unansweredTime - elapsedForHolder(began, readClock());
+  const auto left = boundOf(wait) + unansweredTime - elapsedForHolder(began, readClock());
   if (answer.wait_for(left) == std::future_status::ready) return answer.get();
   return LockError{LockErrc::unknown,
                    "lock " + toString(key) +
@@ -85,17 +89,16 @@ int acquire(const LockArguments& arguments) {
   if (const auto fault = prepare(*store, arguments.wait)) {
     return failed(arguments, {LockErrc::storeUnavailable, faultText(*store, *fault)});
   }
-  TokenAcquireOptions options;
-  options.lease = config->options.lease.duration;
-  options.waitFor = rest(arguments.wait, began);
-  options.owner = config->options.candidate.id;
-  options.data = arguments.data;
-  options.attributes = arguments.attributes;
+  const TokenAcquireOptions options{.lease = config->options.lease.duration,
+                                    .waitFor = restOf(arguments.wait, began),
+                                    .owner = config->options.candidate.id,
+                                    .data = arguments.data,
+                                    .attributes = arguments.attributes};
   LockTokens tokens{store, Logger::toStderr(LogLevel::warn)};
   const auto token = acquireInTime(*store, tokens, key, options);
   if (!token) {
     const int code = failed(arguments, token.error());
-    // The call that has not answered in time is still running.
+    // The thread of acquireInTime() may still run, so nothing that it might use is destroyed.
     if (token.error().code == LockErrc::unknown) exitAtOnce(code);
     return code;
   }

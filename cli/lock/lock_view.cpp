@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,11 +21,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-milliseconds whole(nanoseconds time) { return std::chrono::floor<milliseconds>(time); }
+milliseconds wholeMillis(nanoseconds time) { return std::chrono::floor<milliseconds>(time); }
 
-std::string tokenNumber(FencingToken token) { return token.isNone() ? "null" : toString(token); }
-
-std::string sortOf(const LeaseKey& key) { return key.sortKey.empty() ? "null" : jsonString(key.sortKey); }
+std::string jsonTokenOf(FencingToken token) { return token.isNone() ? "null" : toString(token); }
+std::string shownToken(FencingToken token) { return token.isNone() ? "none" : toString(token); }
 
 std::string attributesJson(const std::map<std::string, std::string>& attributes) {
   std::string out;
@@ -34,12 +34,12 @@ std::string attributesJson(const std::map<std::string, std::string>& attributes)
   return "{" + out + "}";
 }
 
-/// The user's bytes may be anything; they are shown where they are text.
+/// The user's bytes may be anything, such as a control sequence for the terminal; they are shown where they are text.
 std::string dataText(const std::string& data) {
-  const bool text = isUtf8(data) && std::none_of(data.begin(), data.end(), [](char c) {
-                      return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-                    });
-  return text ? shown(data) : std::to_string(data.size()) + " bytes";
+  const bool isText = isUtf8(data) && std::none_of(data.begin(), data.end(), [](char c) {
+                        return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+                      });
+  return isText ? shown(data) : std::to_string(data.size()) + " bytes";
 }
 
 Colour colourOf(LockState state) {
@@ -58,18 +58,37 @@ Colour colourOf(LockState state) {
   return Colour::none;
 }
 
+/// STATE, LOCK, OWNER, TOKEN, LEASE, ACQUIRED. A record that is not understood has a message from OWNER on.
+using LockCells = std::array<std::string, 6>;
+constexpr std::size_t columnsBeforeMessage = 2;
+
+LockCells lockCellsOf(const LockWatch::Row& row) {
+  std::string state{toString(row.state)};
+  if (row.record.has_error()) return {std::move(state), toString(row.key), shown(row.record.error().message)};
+  const LeaseRecord& record = *row.record;
+  const std::int64_t acquired = record.acquiredAtMillis;
+  return {std::move(state),
+          toString(row.key),
+          shown(record.holder, mostOfHolder),
+          shownToken(record.token),
+          durationText(record.leaseDuration),
+          acquired == 0 ? "unknown" : wallClockTextForDisplay(acquired)};
+}
+
 }  // namespace
 
 std::string jsonTimeOf(std::int64_t millis) {
   return millis == 0 ? "null" : jsonString(wallClockTextForDisplay(millis));
 }
 
+std::string jsonSortOf(const LeaseKey& key) { return key.sortKey.empty() ? "null" : jsonString(key.sortKey); }
+
 std::string ageText(std::int64_t acquiredAtMillis) {
+  using std::chrono::seconds;
   if (acquiredAtMillis == 0) return {};
   const auto age = saturating::difference(milliseconds{wallClockMillisForDisplay()}, milliseconds{acquiredAtMillis});
   const std::string when = "acquired " + wallClockTextForDisplay(acquiredAtMillis);
   if (age.count() < 0) return when + ", in the future of this machine's clock";
-  using std::chrono::seconds;
   return when + ", " + durationText(age < seconds{10} ? age : std::chrono::floor<seconds>(age)) +
          " ago by the wall clocks";
 }
@@ -80,9 +99,9 @@ std::string toJson(const LockToken& token) {
       R"({{"lock":{},"sort":{},"lock_token":{},"owner":{},"fencing_token":{},"lease_ms":{},"remaining_ms":{},)"
       R"("acquired_at":{},"record_version":{},"store":{}}})"
       "\n",
-      jsonString(token.key().name), sortOf(token.key()), jsonString(token.text()), jsonString(token.owner()),
-      tokenNumber(token.fencingToken()), token.lease().count(),
-      remaining ? std::to_string(whole(*remaining).count()) : "null", jsonTimeOf(token.acquiredAtMillis()),
+      jsonString(token.key().name), jsonSortOf(token.key()), jsonString(token.text()), jsonString(token.owner()),
+      jsonTokenOf(token.fencingToken()), token.lease().count(),
+      remaining ? std::to_string(wholeMillis(*remaining).count()) : "null", jsonTimeOf(token.acquiredAtMillis()),
       jsonString(token.version().text()), jsonString(token.store()));
 }
 
@@ -110,7 +129,7 @@ std::string toJson(const LockError& error) {
   std::string owner = "null", token = "null", acquired = "null";
   if (error.holder) {
     owner = jsonString(error.holder->holder);
-    token = tokenNumber(error.holder->token);
+    token = jsonTokenOf(error.holder->token);
     acquired = jsonTimeOf(error.holder->acquiredAtMillis);
   }
   return fmt::format(R"({{"error":"{}","message":{},"holder":{},"fencing_token":{},"acquired_at":{}}})"
@@ -122,7 +141,7 @@ std::string toJson(const LockWatch::Row& row, const std::string& store) {
   if (row.record.has_error()) {
     return fmt::format(R"({{"lock":{},"sort":{},"state":"corrupt","message":{},"store":{}}})"
                        "\n",
-                       jsonString(row.key.name), sortOf(row.key), jsonString(row.record.error().message),
+                       jsonString(row.key.name), jsonSortOf(row.key), jsonString(row.record.error().message),
                        jsonString(store));
   }
   const LeaseRecord& record = *row.record;
@@ -131,8 +150,8 @@ std::string toJson(const LockWatch::Row& row, const std::string& store) {
       R"("acquired_at":{},"renewed_at":{},"record_version":{},"data":{},"attributes":{},"store":{},)"
       R"("warning":{}}})"
       "\n",
-      jsonString(row.key.name), sortOf(row.key), toString(row.state), jsonString(record.holder),
-      tokenNumber(record.token), record.leaseDuration.count(), whole(row.unrenewedFor).count(),
+      jsonString(row.key.name), jsonSortOf(row.key), toString(row.state), jsonString(record.holder),
+      jsonTokenOf(record.token), record.leaseDuration.count(), wholeMillis(row.unrenewedFor).count(),
       jsonTimeOf(record.acquiredAtMillis), jsonTimeOf(record.renewedAtMillis), jsonString(record.version.text()),
       jsonStringOrNull(record.data), attributesJson(record.attributes), jsonString(store),
       jsonStringOrNull(row.warning));
@@ -143,7 +162,7 @@ std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std:
       {"lock", toString(key)},
       {"state", record.released ? "released" : "held"},
       {record.released ? "last owner" : "owner", shown(record.holder, mostOfHolder)}};
-  rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
+  rows.emplace_back("fencing token", shownToken(record.token));
   const std::string age = ageText(record.acquiredAtMillis);
   rows.emplace_back("since", age.empty() ? "not stated by the writer" : age);
   rows.emplace_back("lease", durationText(record.leaseDuration));
@@ -156,11 +175,11 @@ std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std:
 std::string tokenTable(const LockToken& token, const TokenView& view) {
   std::vector<std::pair<std::string, std::string>> rows{
       {"lock", toString(token.key())},
-      {"token", view.active ? "active" : std::string{"not active: "}.append(wordOf(*view.why))},
+      {"token", view.active ? "active" : "not active: " + std::string{wordOf(*view.why)}},
       {"owner", shown(token.owner())},
       {"fencing token", toString(token.fencingToken())},
       {"lease", durationText(token.lease())}};
-  rows.emplace_back("remaining", view.remaining ? durationText(whole(*view.remaining))
+  rows.emplace_back("remaining", view.remaining ? durationText(wholeMillis(*view.remaining))
                                                 : "not known: the token is of another machine or another boot");
   if (!view.active && view.holder) rows.emplace_back("held by", shown(view.holder->holder, mostOfHolder));
   rows.emplace_back("store", shown(token.store()));
@@ -168,34 +187,25 @@ std::string tokenTable(const LockToken& token, const TokenView& view) {
 }
 
 std::string listTable(const std::vector<LockWatch::Row>& rows, bool colours) {
-  std::vector<std::array<std::string, 6>> cells{{"STATE", "LOCK", "OWNER", "TOKEN", "LEASE", "ACQUIRED"}};
-  for (const LockWatch::Row& row : rows) {
-    std::array<std::string, 6> line{std::string{toString(row.state)}, toString(row.key)};
-    if (row.record.has_error()) {
-      line[2] = shown(row.record.error().message);
-    } else {
-      const LeaseRecord& record = *row.record;
-      const std::int64_t acquired = record.acquiredAtMillis;
-      line[2] = shown(record.holder, mostOfHolder);
-      line[3] = record.token.isNone() ? "none" : toString(record.token);
-      line[4] = durationText(record.leaseDuration);
-      line[5] = acquired == 0 ? "unknown" : wallClockTextForDisplay(acquired);
-    }
-    cells.push_back(std::move(line));
-  }
-  std::array<std::size_t, 6> widths{};
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const bool corrupt = i > 0 && rows[i - 1].record.has_error();
-    for (std::size_t c = 0; c < (corrupt ? 2 : widths.size()); ++c) widths[c] = std::max(widths[c], cells[i][c].size());
+  std::vector<LockCells> lines{{"STATE", "LOCK", "OWNER", "TOKEN", "LEASE", "ACQUIRED"}};
+  for (const LockWatch::Row& row : rows) lines.push_back(lockCellsOf(row));
+  const auto rowOf = [&rows](std::size_t line) { return line == 0 ? nullptr : &rows[line - 1]; };
+  // A message widens no column: it runs on over those behind OWNER, which have nothing in its line.
+  std::array<std::size_t, std::tuple_size_v<LockCells>> widths{};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool hasMessage = rowOf(i) != nullptr && rowOf(i)->record.has_error();
+    const std::size_t measured = hasMessage ? columnsBeforeMessage : widths.size();
+    for (std::size_t c = 0; c < measured; ++c) widths[c] = std::max(widths[c], lines[i][c].size());
   }
   std::string out;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string line;
     for (std::size_t c = 0; c < widths.size(); ++c) {
-      const bool state = c == 0 && i > 0;
-      std::string padded = cells[i][c];
+      std::string padded = lines[i][c];
       if (c + 1 < widths.size()) padded.resize(std::max(padded.size(), widths[c]) + 2, ' ');
-      line += state ? coloured(padded, colourOf(rows[i - 1].state), colours) : padded;
+      // Coloured after it is padded: the bytes of a colour take no room on the screen.
+      const bool isState = c == 0 && rowOf(i) != nullptr;
+      line += isState ? coloured(padded, colourOf(rowOf(i)->state), colours) : padded;
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
   }

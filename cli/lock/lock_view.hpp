@@ -25,7 +25,9 @@ namespace tenure::cli {
 /// "acquired 2026-11-21T06:25:49.707Z, 12s ago by the wall clocks"; empty if the holder wrote no time.
 [[nodiscard]] std::string ageText(std::int64_t acquiredAtMillis);
 
-/// A JSON value, null where there is no time.
+/// A JSON value, null where there is no time: records have 0 for it.
 [[nodiscard]] std::string jsonTimeOf(std::int64_t millis);
+/// A JSON value, null where the key has no sort key.
+[[nodiscard]] std::string jsonSortOf(const LeaseKey& key);
 
 }  // namespace tenure::cli

@@ -108,7 +108,7 @@ class PauseTaker {
     return std::nullopt;
   }
 
-  /// A refusal is told; the next look asks again.
+  /// An error is reported; the next look asks again.
   void ask(const LeaseRecord& leader) {
     const WriteOutcome outcome = requestStepDownNow(*lease_.store, lease_.key, leader.token);
     const StoreError* error = nullptr;
@@ -118,7 +118,7 @@ class PauseTaker {
       asked_.push_back(leader.token);
       return complain(personOf(leader.holder) + ", who leads " + name_ + ", is asked to step down");
     }
-    if (std::exchange(trouble_, error->message) != error->message) complain(faultText(*lease_.store, *error));
+    if (std::exchange(error_, error->message) != error->message) complain(faultText(*lease_.store, *error));
   }
 
   /// The pause that is there gets this length from now on. Empty: it has ended meanwhile.
@@ -179,7 +179,7 @@ class PauseTaker {
   std::future<LockResult<LockToken>> token_{};
   std::vector<FencingToken> asked_{};
   LeaseRecord leader_{};  ///< as last seen
-  std::string trouble_{};
+  std::string error_{};
 };
 
 int execute(const PauseArguments& arguments) {

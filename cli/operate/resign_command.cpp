@@ -31,7 +31,7 @@ struct ResignArguments {
   std::chrono::milliseconds wait{60'000};
 };
 
-std::string storeTrouble(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
+std::string errorText(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
 
 bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
   return isHeld(record) && record->token == token;
@@ -58,7 +58,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, millis
     if (left.count() <= 0) {
       complain(record
                    ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
-                   : storeTrouble(lease, record.error()));
+                   : errorText(lease, record.error()));
       return record ? exitNotYet : exitStore;
     }
     timer.arm(std::min<nanoseconds>(left, lookPeriod));
@@ -74,7 +74,7 @@ int execute(const ResignArguments& arguments) {
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   const StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
-  if (!look) return complain(storeTrouble(lease, look.error())), exitStore;
+  if (!look) return complain(errorText(lease, look.error())), exitStore;
   if (!look->warning.empty()) complain("lease " + toString(lease.key) + ": " + look->warning);
   if (!isHeld(look->record)) return complain("there is no leader of " + toString(lease.key)), exitNobody;
   if (const auto pause = pauseOf(look->record)) {

@@ -113,7 +113,7 @@ class StatusWatch {
  private:
   bool show() {
     const StoreResult<LeaseView> view = looks_.next();
-    if (!view) return showTrouble(view.error());
+    if (!view) return showError(view.error());
     std::string now = essence(*view);
     const bool live = !arguments_.json && isatty(STDOUT_FILENO) == 1;
     if (!live && now == shown_) return true;
@@ -129,7 +129,7 @@ class StatusWatch {
 
   bool isAskedToStop() { return stops_ = stops_ || events_.next(); }
 
-  bool showTrouble(const StoreError& error) {
+  bool showError(const StoreError& error) {
     if (shown_ != error.message) complain(faultText(*lease_.store, error));
     shown_ = error.message;
     return true;

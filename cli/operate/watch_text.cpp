@@ -40,10 +40,10 @@ Verdict verdictOn(const ElectorSummary& elector, milliseconds age) {
     return {"NO ANSWER", Colour::bad, "for " + secondsText(age) + "; whether it leads is not known"};
   }
   if (elector.leads && elector.remaining > age) {
-    if (elector.inDoubt) return {"IN DOUBT", Colour::warning, elector.trouble};
+    if (elector.inDoubt) return {"IN DOUBT", Colour::warning, elector.error};
     return {"LEADS", Colour::good};
   }
-  if (!elector.trouble.empty()) return {"STORE FAILS", Colour::bad, elector.trouble};
+  if (!elector.error.empty()) return {"STORE FAILS", Colour::bad, elector.error};
   if (elector.unready) return {"NOT READY", Colour::warning, "it does not compete until it is ready"};
   if (!elector.leader.empty() && !elector.leaderIsSelf) {
     return {elector.observes ? "OBSERVES" : "STANDS BY", Colour::none,

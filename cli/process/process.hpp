@@ -21,7 +21,7 @@ namespace tenure::cli {
 [[nodiscard]] std::string limitBehind(int error);
 
 /// Throws std::system_error if this process's own limit leaves fewer descriptors than that. `any` is an open
-/// descriptor. Code that needs them later would take the shortage for a trouble that passes.
+/// descriptor. Code that needs them later would take the shortage for an error that passes.
 void requireFreeDescriptors(int any, std::size_t count);
 
 /// Throws std::system_error if a filter of system calls (seccomp) refuses waitid(2), whose answer is the proof that a

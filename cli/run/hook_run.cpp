@@ -13,6 +13,7 @@
 #include "cli/text/exit_codes.hpp"
 #include "config/src/duration.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::cli {
 
@@ -58,7 +59,8 @@ std::optional<CommandFault> faultOfHooks(const HooksConfig& hooks) {
   for (const auto& [name, command] : {std::pair{"hooks.on_elected", &hooks.onElected},
                                       {"hooks.on_renewed", &hooks.onRenewed},
                                       {"hooks.on_revoked", &hooks.onRevoked},
-                                      {"candidate.ready", &hooks.ready}}) {
+                                      {"candidate.ready", &hooks.ready},
+                                      {"lease.probe", &hooks.probe}}) {
     if (command->empty()) continue;
     if (const std::string why = syntaxFault(*command); !why.empty()) {
       return CommandFault{std::string{name} + ": the shell cannot read it: " + why, exitUsage};
@@ -72,40 +74,48 @@ std::optional<CommandFault> faultOfHooks(const HooksConfig& hooks) {
 
 std::vector<std::string> hookCommand(const std::string& command) { return {"/bin/sh", "-c", command}; }
 
-HookRun::HookRun(std::string name, const JobSpec& spec, nanoseconds timeout, const SignalState& signals,
+HookRun::HookRun(std::string name, const JobSpec& spec, const HookLimit& limit, const SignalState& signals,
                  const Instant& now, GuardChannel* term)
-    : name_{std::move(name)}, timeout_{timeout}, job_{Job::start(spec, signals, {term, false})}, began_{now} {
+    : name_{std::move(name)},
+      file_{spec.writes ? spec.command.front() : std::string{}},
+      limit_{limit},
+      job_{Job::start(spec, signals, {term, false})},
+      began_{now} {
   job_.openBarrier();
 }
 
-/// After SIGKILL it is asked often, because a process may take a moment to end.
+/// After SIGKILL it is asked often, because a process may take a moment to end; and less often where the kernel keeps
+/// it for a disk that does not answer.
 nanoseconds HookRun::untilWake(const Instant& now) const {
-  if (dies_) return milliseconds{20};
-  return std::max(timeout_ - elapsedForHolder(began_, now), nanoseconds{0});
+  if (kills_ > 0) return milliseconds{20} * (1 << std::min(kills_ / 8, 5));
+  return std::max(limit_.time - elapsedForHolder(began_, now), nanoseconds{0});
 }
 
 void HookRun::act(const Instant& now) {
   if (status_) return;
   job_.look();
   const bool ended = job_.status().has_value();
-  if (!ended && elapsedForHolder(began_, now) >= timeout_) timedOut_ = true;
+  if (!ended && elapsedForHolder(began_, now) >= limit_.time) timedOut_ = true;
   if (ended || timedOut_ || !job_.isReaped()) kill();
   if (job_.isOver()) status_ = job_.status();
 }
 
 void HookRun::kill() noexcept {
-  dies_ = true;
+  ++kills_;
   if (!job_.isOver()) job_.kill();
   job_.look();
 }
 
 std::string HookRun::text() const {
-  const std::string who = "hook " + name_ + ' ';
   if (timedOut_) {
-    return who + "was killed after " + durationText(std::chrono::duration_cast<milliseconds>(timeout_)) +
-           ", its time limit (hooks.timeout)";
+    return name_ + " was killed after " + durationText(std::chrono::duration_cast<milliseconds>(limit_.time)) +
+           ", its time limit (" + limit_.key + ")";
   }
-  return who + (status_ ? status_->text() : "runs");
+  if (!status_) return name_ + " runs";
+  if (file_.empty() || status_->bySignal || status_->value == 0) return name_ + ' ' + status_->text();
+  return name_ + " cannot write " + file_ + ": " +
+         (status_->value == EEXIST ? "it is there, and the probe did not write it; name another file"
+                                   : errnoText(status_->value));
 }
 
 }  // namespace tenure::cli

@@ -25,31 +25,39 @@ namespace tenure::cli {
 /// names by a path is not there (exitNotFound) or cannot be executed (exitNotExecutable).
 [[nodiscard]] std::optional<CommandFault> faultOfHooks(const HooksConfig& hooks);
 
+/// How long a run may take, and the key that says so.
+struct HookLimit {
+  std::chrono::nanoseconds time;
+  const char* key{"hooks.timeout"};
+};
+
 /// One run of a hook, in a process group of its own, without a guard. It never waits: `descriptors` and `untilWake` say
 /// when to call `act`. When its first process has ended, or its time is over, SIGKILL ends what it has left. It is over
 /// when nothing is.
 /// Main thread only, as for every job.
 class HookRun final : public HookProcess {
  public:
-  /// Starts it. `term` (null: none) is the term whose end it must not outlive, also if this process is frozen. Throws
-  /// std::system_error if no process can be started.
-  HookRun(std::string name, const JobSpec& spec, std::chrono::nanoseconds timeout, const SignalState& signals,
-          const Instant& now, GuardChannel* term);
+  /// Starts it. `name` is for messages: "hook on_renewed". `term` (null: none) is the term whose end it must not
+  /// outlive, also if this process is frozen. Throws std::system_error if no process can be started.
+  HookRun(std::string name, const JobSpec& spec, const HookLimit& limit, const SignalState& signals, const Instant& now,
+          GuardChannel* term);
 
   [[nodiscard]] pollfd descriptor() const noexcept override { return {job_.news(), POLLIN, 0}; }
   [[nodiscard]] std::chrono::nanoseconds untilWake(const Instant& now) const override;
   void act(const Instant& now) override;
   void kill() noexcept override;
   [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept override { return status_; }
+  [[nodiscard]] bool isLate() const noexcept override { return timedOut_; }
   [[nodiscard]] std::string text() const override;
 
  private:
   std::string name_;
-  std::chrono::nanoseconds timeout_;
+  std::string file_;  ///< that it writes in place of a command; empty: none
+  HookLimit limit_;
   Job job_;
   Instant began_;
   bool timedOut_{false};
-  bool dies_{false};  ///< it was killed, or what it has left
+  int kills_{0};  ///< of it, or of what it has left
   std::optional<ExitStatus> status_{};
 };
 

@@ -21,6 +21,8 @@ struct JobSpec {
   std::map<std::string, std::string> environment;  ///< added to this process's own, replacing equal names
   std::vector<int> inherited;                      ///< descriptors that lose close-on-exec, in the job only
   int livenessFile{-1};  ///< one more: of the liveness file; reaper and guard hold it as well; -1: none
+  /// In place of a command: the first word is a file, which is written and synced. The exit code is the errno.
+  bool writes{false};
 };
 
 /// The term under which a job works, for its reaper (ReaperTask).

@@ -88,7 +88,7 @@ PeriodicJob::Step PeriodicJob::decide(const Instant& now) {
   if (std::exchange(refused_, false)) refusedAt_ = now;
   if (refusedAt_) {
     if (options_.once) return Step::refused;
-    const nanoseconds left = options_.afterRefusal - elapsedForHolder(*refusedAt_, now);
+    const nanoseconds left = options_.afterError - elapsedForHolder(*refusedAt_, now);
     if (left.count() > 0) return pause_ = left, Step::wait;
     refusedAt_.reset();
   }
@@ -144,7 +144,7 @@ void PeriodicJob::takeBegin(const DocumentAnswer& answer) {
                       " is not started, because its start could not be recorded: " + answer.why +
                       (options_.once ? ""
                                      : "; tries again in " + durationText(std::chrono::duration_cast<milliseconds>(
-                                                                 options_.afterRefusal))));
+                                                                 options_.afterError))));
     case DocumentAnswer::Kind::unknown:
       break;  // the term is over; `endTerm` says what that means
   }

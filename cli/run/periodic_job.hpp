@@ -30,7 +30,7 @@ class PeriodicJob {
     /// Only what is due when the first term begins; then it is done.
     bool once{false};
     /// How long to wait before a begin that the store refused is tried again.
-    std::chrono::nanoseconds afterRefusal{0};
+    std::chrono::nanoseconds afterError{0};
     /// Asked at least so often, because wall clocks can be set.
     std::chrono::nanoseconds lookAtLeast{std::chrono::seconds{1}};
   };

@@ -130,8 +130,9 @@ Commands of the file's section hooks run before COMMAND starts, at each renewal,
                           that the resource can refuse a former leader
   TENURE_LEASE, TENURE_GROUP, TENURE_CANDIDATE, TENURE_STORE, TENURE_CONFIG,
   TENURE_LEASE_DURATION, TENURE_DRAIN_TIMEOUT, TENURE_JOB
-  TENURE_PROGRESS_FD      only with lease.progress_timeout: write a byte to this
-                          descriptor at least that often, or the lease ends
+  TENURE_PROGRESS_FD      only with lease.progress_timeout and no lease.probe:
+                          write a byte to this descriptor at least that often,
+                          or the lease ends
   TENURE_JOB_NAME, TENURE_PERIOD (2026-11-21T03:00:00Z), TENURE_PERIOD_EPOCH
   (in seconds), TENURE_ATTEMPT (1, 2, ...)    of a periodic job's run
 

@@ -28,7 +28,7 @@ class QuietLog {
   Logger logger_;
 };
 
-/// Every part that needs the store at the start (schema, liveness file, watch, first read) meets the same trouble and
+/// Every part that needs the store at the start (schema, liveness file, watch, first read) meets the same error and
 /// warns about it. Until `open`, warnings are held back. So the supervisor, which checks often, can report the cause
 /// once in its own words, and drop the warnings that say the same. Any thread may use the logger; the rest is for one
 /// thread.

@@ -15,7 +15,6 @@
 #include "cli/text/output.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
-#include "hook_run.hpp"
 #include "job_run.hpp"
 #include "lockcore/port/extended_store.hpp"
 
@@ -117,7 +116,9 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       channel_{GuardChannel::create()},
       guard_{channel_},
       publisher_{channel_, group_.timing()},
-      progress_{group_.timing().progressTimeout() ? std::optional<ProgressPipe>{std::in_place} : std::nullopt},
+      progress_{group_.timing().progressTimeout() && !options_.hooks.hasProbe()
+                    ? std::optional<ProgressPipe>{std::in_place}
+                    : std::nullopt},
       service_{options_.service, sharedScheduler, logger_},
       shutdown_{options_.once},
       contact_{{.lease = toString(group_.key()),
@@ -127,6 +128,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
                 .namesHolder = options_.namesHolder},
                readClock()},
       readiness_{readiness()},
+      probe_{probe()},
       periods_{periodsOf(options_, group_, tasks_, logger_)},
       restartDelay_{group_.timing().duration()},
       work_{workOptions(),
@@ -157,7 +159,7 @@ TermProcesses Supervisor::processes() {
                                             logger_, name);
           },
           [this](const std::string& name, const JobSpec& spec, const Instant& now, bool endsWithTerm) {
-            return std::make_unique<HookRun>(name, spec, options_.hooks.timeout, signalState_, now,
+            return std::make_unique<HookRun>("hook " + name, spec, HookLimit{options_.hooks.timeout}, signalState_, now,
                                              endsWithTerm ? &channel_ : nullptr);
           }};
 }
@@ -168,18 +170,19 @@ TermWorkEvents Supervisor::workEvents() {
           [this](const std::string& message) { complain(message); }, [this] { quietLog_.open(); }};
 }
 
-std::optional<Readiness> Supervisor::readiness() {
+std::optional<RepeatedCheck> Supervisor::readiness() {
   const HooksConfig& hooks = options_.hooks;
   if (hooks.ready.empty()) return std::nullopt;
-  return Readiness{{.every = hooks.readyEvery,
-                    .run =
-                        [this](const Instant& now) {
-                          JobSpec spec = groupSpec();
-                          spec.command = hookCommand(options_.hooks.ready);
-                          return std::make_unique<HookRun>("candidate.ready", spec, options_.hooks.timeout,
-                                                           signalState_, now, nullptr);
-                        },
-                    .changed = [this](bool ready, const std::string& why) { readyChanged(ready, why); }}};
+  return RepeatedCheck{{.every = hooks.readyEvery,
+                        .run =
+                            [this](const Instant& now) {
+                              JobSpec spec = groupSpec();
+                              spec.command = hookCommand(options_.hooks.ready);
+                              return std::make_unique<HookRun>("hook candidate.ready", spec,
+                                                               HookLimit{options_.hooks.timeout}, signalState_, now,
+                                                               nullptr);
+                            },
+                        .changed = [this](bool ready, const std::string& why) { readyChanged(ready, why); }}};
 }
 
 void Supervisor::readyChanged(bool ready, const std::string& why) {
@@ -189,6 +192,30 @@ void Supervisor::readyChanged(bool ready, const std::string& why) {
     logger_.log(LogLevel::warn, "is not ready: " + why);
   }
   if (candidacy_) candidacy_->setReady(ready, "not ready: " + why);
+}
+
+/// The probe's processes are not the job's, so one that hangs keeps no term open.
+std::optional<RepeatedCheck> Supervisor::probe() {
+  const HooksConfig& hooks = options_.hooks;
+  if (!hooks.hasProbe()) return std::nullopt;
+  const milliseconds timeout = *group_.timing().progressTimeout();
+  const HookLimit limit{hooks.probeLimit(timeout), "lease.probe_timeout"};
+  return RepeatedCheck{
+      {.every = hooks.probePause(timeout),
+       .run = [this, limit](const Instant& now) { return runProbe(limit, now); },
+       .changed =
+           [this](bool good, const std::string& why) {
+             logger_.log(good ? LogLevel::info : LogLevel::warn, good ? "the probe of the lease succeeds" : why);
+           },
+       .succeeded = [this](const Instant& began, const Instant& now) { work_.probed(elapsedForHolder(began, now)); }}};
+}
+
+std::unique_ptr<HookProcess> Supervisor::runProbe(const HookLimit& limit, const Instant& now) const {
+  const HooksConfig& hooks = options_.hooks;
+  JobSpec spec = groupSpec();
+  spec.writes = !hooks.probeWrite.empty();
+  spec.command = spec.writes ? std::vector{hooks.probeWrite} : hookCommand(hooks.probe);
+  return std::make_unique<HookRun>("lease.probe", spec, limit, signalState_, now, nullptr);
 }
 
 JobSpec Supervisor::groupSpec() const {
@@ -231,6 +258,7 @@ int Supervisor::run() {
     tellService(readClock());
   }
   tasks_.run();  // releases a term that began in the last moment
+  if (probe_) probe_->stop();
   return shutdown_.code();
 }
 
@@ -250,7 +278,7 @@ bool Supervisor::beginToListen() {
 void Supervisor::compete() {
   pausedAt_.reset();
   candidacy_ = std::make_unique<Candidacy>(group_, candidacyEvents(), tasks_, publisher_, view_, routing_,
-                                           !readiness_ || readiness_->isReady());
+                                           !readiness_ || readiness_->isGood());
   view_ = candidacy_->view();
   if (http_) http_->watch(view_);
 }
@@ -276,10 +304,13 @@ void Supervisor::wait() {
   std::optional<nanoseconds> left = earlier(work_.untilWake(now), contact_.untilLook(now, candidacy_ != nullptr));
   left = earlier(earlier(left, shutdown_.untilQuit(now)), service_.untilAct(now));
   if (readiness_) left = earlier(left, readiness_->untilWake(now));
+  if (probe_) left = earlier(left, probe_->untilWake(now, work_.hasTerm()));
   if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
   timer_.arm(earlier(left, stubbornNote_.untilDue(now)));
   std::vector<pollfd> entries = work_.descriptors();
-  if (const auto ready = readiness_ ? readiness_->descriptor() : std::nullopt) entries.push_back(*ready);
+  for (const auto* check : {&readiness_, &probe_}) {
+    if (const auto news = *check ? (*check)->descriptor() : std::nullopt) entries.push_back(*news);
+  }
   for (const int fd :
        {signals_.descriptor(), tasks_.descriptor(), timer_.descriptor(), guard_.control(), guard_.pidfd()}) {
     entries.push_back({fd, POLLIN, 0});
@@ -343,6 +374,7 @@ void Supervisor::advance(const Instant& now) {
   if (const auto note = contact_.takeNote(now)) complain(*note);
   if (const auto note = stubbornNote_.take(now)) complain(*note);
   if (readiness_) readiness_->act(now);
+  if (probe_) probe_->act(now, work_.hasTerm());
   work_.act(now);
   lookAtStore(now);
   settle(now);
@@ -442,7 +474,7 @@ std::string Supervisor::serviceText() const {
   if (std::string text = work_.text(group_.name()); !text.empty()) return text;
   if (shutdown_.isNear()) return "stopping";
   if (pausedAt_) return "pausing after a job that has ended";
-  return contact_.standbyText() + (readiness_ && !readiness_->isReady() ? ", not ready" : "");
+  return contact_.standbyText() + (readiness_ && !readiness_->isGood() ? ", not ready" : "");
 }
 
 }  // namespace tenure::cli

@@ -18,10 +18,11 @@
 #include "cli/process/wakeups.hpp"
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
+#include "hook_run.hpp"
 #include "job_counts.hpp"
 #include "job_deadline.hpp"
 #include "periodic_job.hpp"
-#include "readiness.hpp"
+#include "repeated_check.hpp"
 #include "service_notifier.hpp"
 #include "shutdown.hpp"
 #include "startup_log.hpp"
@@ -78,7 +79,9 @@ class Supervisor {
   [[nodiscard]] TermWork::Options workOptions() const;
   [[nodiscard]] TermProcesses processes();
   [[nodiscard]] TermWorkEvents workEvents();
-  [[nodiscard]] std::optional<Readiness> readiness();
+  [[nodiscard]] std::optional<RepeatedCheck> readiness();
+  [[nodiscard]] std::optional<RepeatedCheck> probe();
+  [[nodiscard]] std::unique_ptr<HookProcess> runProbe(const HookLimit& limit, const Instant& now) const;
   void readyChanged(bool ready, const std::string& why);
   /// What every process finds that is started here.
   [[nodiscard]] JobSpec groupSpec() const;
@@ -119,7 +122,8 @@ class Supervisor {
 
   Shutdown shutdown_;
   StoreContact contact_;
-  std::optional<Readiness> readiness_;  ///< empty: `candidate.ready` is not given
+  std::optional<RepeatedCheck> readiness_;  ///< empty: `candidate.ready` is not given
+  std::optional<RepeatedCheck> probe_;      ///< empty: there is no `lease.probe`, and the job shows progress
   /// Null: the command runs for as long as this copy leads. It must outlive the candidacy, whose end may still answer
   /// its writes.
   std::unique_ptr<PeriodicJob> periods_;

@@ -95,6 +95,12 @@ std::string TermWork::text(const std::string& group) const {
   return job_ || (term_ && !parts_.shutdown.isNear()) ? "draining" : "";
 }
 
+void TermWork::probed(nanoseconds ago) const {
+  if (!term_) return;
+  term_->reportProgress(ago);
+  if (job_ && !electing_) term_->reportEffective();
+}
+
 void TermWork::beginWork(const Instant& now) {
   if (parts_.periods == nullptr) return startJob(now);
   if (const auto fault = parts_.periods->beginTerm(*term_, now)) {
@@ -118,6 +124,7 @@ void TermWork::startJob(const Instant& now) {
                           toString(token) + (parts_.periods != nullptr ? parts_.periods->runText() : ""),
                       LogEvent::jobStarted, {{"pid", job_->id()}, {"token", token}});
     parts_.counts.started();
+    if (!options_.hooks.hasProbe()) term_->reportEffective();
     if (parts_.periods != nullptr) parts_.periods->started();
   } catch (const std::exception& error) {
     const bool over = sayNotStarted("the job", error);

@@ -82,6 +82,8 @@ class HookProcess {
 
   /// How it ended: empty while it runs.
   [[nodiscard]] virtual const std::optional<ExitStatus>& status() const noexcept = 0;
+  /// It was killed for its time, whether or not it has ended yet.
+  [[nodiscard]] virtual bool isLate() const noexcept = 0;
   /// "hook on_renewed was killed after 10s, its time limit" and the like.
   [[nodiscard]] virtual std::string text() const = 0;
   [[nodiscard]] bool succeeded() const noexcept { return status() && status()->shellCode() == 0; }
@@ -121,7 +123,7 @@ class TermWork {
   };
 
   /// What it works with, and tells of what it does; all of that must outlive it. `periods` is null if the command runs
-  /// for as long as this copy leads, `progress` if nothing has to be shown.
+  /// for as long as this copy leads, `progress` if the job has nothing to show.
   struct Parts {
     const LeaseTiming& timing;
     const Shutdown& shutdown;
@@ -141,6 +143,10 @@ class TermWork {
   void leadershipEnds(FencingToken token);
   void renewed(FencingToken token, const Instant& now);
   void doubted(bool inDoubt) noexcept { inDoubt_ = inDoubt; }
+  /// `lease.probe` has succeeded; it began so long ago.
+  void probed(std::chrono::nanoseconds ago) const;
+  /// From the election until the lease may be released.
+  [[nodiscard]] bool hasTerm() const noexcept { return term_.has_value(); }
 
   /// Empty: no process runs under the guard.
   [[nodiscard]] JobProcess* job() const noexcept { return job_.get(); }

@@ -263,8 +263,8 @@ void GroupReader::store(const KeySpec& spec, const YamlNode& value, const std::s
                         const std::string& written) {
   const std::string path = inFile(spec.key.path);
   if (auto wrong = spec.set(text, config_)) return fault(value.offset, path, wrong->message + written);
-  if ((path.starts_with("hooks.") || path == "candidate.ready") && text != value.text)
-    config_.hooksAsWritten[path] = value.text;
+  const bool isCommand = path.starts_with("hooks.") || path == "candidate.ready" || path == "lease.probe";
+  if (isCommand && text != value.text) config_.hooksAsWritten[path] = value.text;
   outOfRange_[path] = outOfRange(text, spec.key.allowed).message + written;
   if (path == "store.type") storeTypeKnown_ = true;
 }

@@ -77,7 +77,7 @@ void addPeriodKeys(std::vector<KeySpec>& out) {
 void addPolicyKeys(std::vector<KeySpec>& out) {
   out.push_back(jobKey<Guarantee>(
       {.path = "jobs.*.guarantee",
-       .about = "The effect of a crash: at_most_once never starts a period again, whatever became of its run; "
+       .about = "How often a period may be started: at_most_once never starts it again, whatever became of its run; "
                 "at_least_once starts it again until a run succeeds."},
       choiceCodec<Guarantee>({{"at_most_once", Guarantee::atMostOnce}, {"at_least_once", Guarantee::atLeastOnce}}),
       [](auto& job) -> auto& { return job.policy.guarantee; }));
@@ -105,8 +105,8 @@ void addPolicyKeys(std::vector<KeySpec>& out) {
       durationCodec(JobRanges::backoff), [](auto& job) -> auto& { return job.policy.backoff; }));
   out.push_back(jobKey<Overlap>(
       {.path = "jobs.*.overlap",
-       .about = "The treatment of a period that is due while the previous run continues: wait lets that run end; "
-                "replace asks it to stop first (for SingletonScheduler, and not with missed: all)."},
+       .about = "If a period is due while the previous run continues: wait lets that run end; replace asks it to "
+                "stop first (for SingletonScheduler, and not with missed: all)."},
       choiceCodec<Overlap>({{"wait", Overlap::wait}, {"replace", Overlap::replace}}),
       [](auto& job) -> auto& { return job.overlap; }));
 }

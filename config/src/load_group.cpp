@@ -72,6 +72,8 @@ Loaded readFile(const std::filesystem::path& file) {
   const std::filesystem::path absolute = file.is_absolute() ? file : detail::workingDirectory(error) / file;
   if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + errnoText(error)}};
   config::typeOf(loaded->config.store).resolvePaths(loaded->config.store, absolute.parent_path());
+  if (std::string& written = loaded->config.hooks.probeWrite; !written.empty())
+    written = (absolute.parent_path() / written).string();
   return loaded;
 }
 

@@ -237,8 +237,8 @@ void addStoreKeys(std::vector<KeySpec>& out) {
 void addRemainingKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<OnLost>(
       {.path = "on_lost",
-       .about = "The reaction when leadership is lost and the work does not end in time: callback only notifies the "
-                "work; terminate also ends the process (exit code 80), for work that cannot be fenced."},
+       .about = "If leadership is lost and the work does not end in time: callback only notifies the work; terminate "
+                "also ends the process (exit code 80), for work that cannot be fenced."},
       choiceCodec<OnLost>({{"callback", OnLost::callback}, {"terminate", OnLost::terminate}}),
       [](auto& config) -> auto& { return config.options.onLost; }));
   out.push_back(keySpec<std::string>(
@@ -341,6 +341,7 @@ const std::vector<KeySpec>& keySpecs() {
     addCandidateKeys(specs);
     addReadyKeys(specs);
     addLeaseKeys(specs);
+    addProbeKeys(specs);
     addShardKeys(specs);
     addStoreKeys(specs);
     addRemainingKeys(specs);

@@ -26,6 +26,7 @@ void addJobKeys(std::vector<KeySpec>& out);
 [[nodiscard]] OptionFaults faultsOfJobs(const GroupConfig& config);
 
 void addReadyKeys(std::vector<KeySpec>& out);
+void addProbeKeys(std::vector<KeySpec>& out);
 void addHookKeys(std::vector<KeySpec>& out);
 
 [[nodiscard]] OptionFaults faultsOfHooks(const GroupConfig& config);

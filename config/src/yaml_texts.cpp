@@ -67,7 +67,7 @@ std::string indentationOf(const std::string& path) {
 std::string referenceEntry(const ConfigKey& key) {
   const std::string indentation = indentationOf(key.path);
   std::string out = commentLines(key.about + "\n" + rulesOf(key), indentation) + indentation;
-  const bool hasNoDefault = !key.required && key.fallback == "off" && key.example != key.fallback;
+  const bool hasNoDefault = !key.required && key.fallback.starts_with("off") && key.example != key.fallback;
   if (hasNoDefault) out += switchedOff;
   return out + nameIn(key.path) + ": " + key.example + "\n";
 }

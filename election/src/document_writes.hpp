@@ -39,7 +39,7 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
  public:
   /// Gets the document as it is in the record, with the changes that were asked for before it, and returns the new one,
   /// or why it changes nothing. Called on the scheduler, with no lock held: it must return at once. If it throws, that
-  /// is logged and counts as a refusal.
+  /// is logged and counts as a rejection.
   using Change = std::function<StoreResult<std::string>(const std::string&)>;
   /// Called exactly once, on a thread of the library or by the thread that destroys the elector, never inside update().
   /// It must return at once and must not throw; if it does, that is logged.

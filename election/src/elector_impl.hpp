@@ -112,6 +112,9 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   void on(const action::InDoubt& doubt);
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged& changed);
+  void on(const action::VacancyExpected& vacancy) {
+    tell(&Listener::onVacancyExpected, VacancyNotice{vacancy.remaining});
+  }
   void on(const action::GaveUp& /*of a lock*/) {}
   void on(const action::Stopped& stopped);
   [[nodiscard]] std::shared_ptr<TermHandle> termOf(const action::Elected& elected);
@@ -135,6 +138,9 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   void run(const Renewal& renewal) { listeners_.call("onRenewed", &Listener::onRenewed, renewal); }
   void run(const LeaderNotice& notice) {
     listeners_.call("onLeaderChanged", &Listener::onLeaderChanged, notice.leader);
+  }
+  void run(const VacancyNotice& notice) {
+    listeners_.call("onVacancyExpected", &Listener::onVacancyExpected, notice.remaining);
   }
 
   void log(LogLevel level, const std::string& line, LogEvent event = LogEvent::message,

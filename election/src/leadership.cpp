@@ -27,9 +27,13 @@ std::chrono::nanoseconds Leadership::remaining() const noexcept {
 
 TermState Leadership::state() const noexcept { return term_->state(); }
 
-void Leadership::reportProgress() const noexcept {
+void Leadership::reportProgress(std::chrono::nanoseconds ago) const noexcept {
   if (term_->state().token.isNone()) return;  // work of an ended term is no sign of life for the next term
-  if (const auto driver = term_->driver.lock()) driver->reportProgress();
+  if (const auto driver = term_->driver.lock()) driver->reportProgress(term_->clock->now() + -ago);
+}
+
+void Leadership::reportEffective() const {
+  if (const auto driver = term_->driver.lock()) driver->reportEffective(term_->token);
 }
 
 void Leadership::reportStaleToken(FencingToken seen) const {

@@ -1,4 +1,5 @@
-// Notices for onInDoubt, onRenewed and onLeaderChanged that wait while an earlier call is still running.
+// Notices for onInDoubt, onRenewed, onLeaderChanged and onVacancyExpected that wait while an earlier call is still
+// running.
 #pragma once
 
 #include <list>
@@ -14,7 +15,10 @@ namespace tenure {
 struct LeaderNotice {
   std::optional<LeaderInfo> leader;
 };
-using Notice = std::variant<Doubt, Renewal, LeaderNotice>;
+struct VacancyNotice {
+  std::chrono::nanoseconds remaining;
+};
+using Notice = std::variant<Doubt, Renewal, LeaderNotice, VacancyNotice>;
 
 /// It keeps the order, and is bounded however long a call blocks. Thread-safe.
 class NoticeQueue {

@@ -95,7 +95,7 @@ class Resources {
       return true;
     }
     const tenure::FenceError fault = written.error();
-    if (fault.stale() == nullptr) return true;  // trouble: the next round tries again
+    if (fault.stale() == nullptr) return true;  // an error: the next round tries again
     events.tell("refused", where + fmt::format(",\"seen\":{}", fault.stale()->highestSeen.value()));
     term.reportStaleToken(fault.stale()->highestSeen);
     return false;

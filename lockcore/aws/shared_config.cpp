@@ -18,13 +18,14 @@ namespace tenure::aws {
 
 namespace {
 
-/// Empty: the system does not know one. As in Python, it counts where HOME is not set, as in services of systemd.
-std::string homeOfUser() {
+/// Of this process's user if `user` is empty: it counts where HOME is not set, as in Python. Empty: there is none.
+std::string homeOf(const std::string& user) {
   std::array<char, 16384> buffer{};
   passwd entry{};
   passwd* found = nullptr;
-  const bool known = getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
-  return known ? entry.pw_dir : "";
+  const int failed = user.empty() ? getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found)
+                                  : getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  return failed == 0 && found != nullptr ? entry.pw_dir : "";
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ AwsEnvironment AwsEnvironment::ofProcess() {
     const std::size_t equals = text.find('=');
     if (equals != std::string_view::npos) out.variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  if (!out.variables.contains("HOME")) out.variables.emplace("HOME", homeOfUser());
+  if (!out.variables.contains("HOME")) out.variables.emplace("HOME", homeOf(""));
   out.wallClockMillis = wallClockMillisForSigning;
   return out;
 }
@@ -46,19 +47,13 @@ std::string AwsEnvironment::get(const std::string& name) const {
   return found == variables.end() ? std::string{} : found->second;
 }
 
-namespace {
-
-bool isNameOfVariable(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-}  // namespace
-
 bool AwsEnvironment::isTrue(const std::string& name) const { return lowered(get(name)) == "true"; }
 
 std::string AwsEnvironment::expandHome(const std::string& path) const {
-  if (path != "~" && !path.starts_with("~/")) return path;
-  return get("HOME") + path.substr(1);
+  if (!path.starts_with('~')) return path;
+  const std::size_t end = std::min(path.find('/'), path.size());
+  const std::string home = end == 1 ? get("HOME") : homeOf(path.substr(1, end - 1));
+  return end > 1 && home.empty() ? path : home + path.substr(end);
 }
 
 std::string AwsEnvironment::expandVariables(const std::string& path) const {
@@ -67,7 +62,8 @@ std::string AwsEnvironment::expandVariables(const std::string& path) const {
     const bool braced = path.compare(i, 2, "${") == 0;
     const std::size_t begin = i + (braced ? 2 : 1);
     std::size_t end = begin;
-    while (path[i] == '$' && end < path.size() && isNameOfVariable(path[end])) ++end;
+    while (path[i] == '$' && end < path.size() && (isLetter(path[end]) || isDigit(path[end]) || path[end] == '_'))
+      ++end;
     const auto found = variables.find(path.substr(begin, end - begin));
     const bool whole = end > begin && (!braced || path.compare(end, 1, "}") == 0);
     if (whole && found != variables.end()) {

@@ -12,18 +12,18 @@ namespace {
 namespace json = boost::json;
 
 // A bad signature is put down to a wrong clock only if the server's Date shows that; the caller checks it.
-constexpr std::array<std::pair<std::string_view, Refusal>, 11> codes{{
-    {"ExpiredTokenException", Refusal::token},
-    {"ExpiredToken", Refusal::token},
-    {"UnrecognizedClientException", Refusal::token},
-    {"InvalidClientTokenId", Refusal::token},
-    {"InvalidAccessKeyId", Refusal::token},
-    {"InvalidSignatureException", Refusal::clock},
-    {"SignatureDoesNotMatch", Refusal::clock},
-    {"RequestTimeTooSkewed", Refusal::clock},
-    {"RequestExpired", Refusal::clock},
-    {"RequestInTheFuture", Refusal::clock},
-    {"IncompleteSignatureException", Refusal::clock},
+constexpr std::array<std::pair<std::string_view, SignatureError>, 11> codes{{
+    {"ExpiredTokenException", SignatureError::token},
+    {"ExpiredToken", SignatureError::token},
+    {"UnrecognizedClientException", SignatureError::token},
+    {"InvalidClientTokenId", SignatureError::token},
+    {"InvalidAccessKeyId", SignatureError::token},
+    {"InvalidSignatureException", SignatureError::clock},
+    {"SignatureDoesNotMatch", SignatureError::clock},
+    {"RequestTimeTooSkewed", SignatureError::clock},
+    {"RequestExpired", SignatureError::clock},
+    {"RequestInTheFuture", SignatureError::clock},
+    {"IncompleteSignatureException", SignatureError::clock},
 }};
 
 /// "com.amazon.coral.service#ExpiredTokenException", or as a header "ExpiredTokenException:http://..."
@@ -41,30 +41,31 @@ std::string_view codeInXml(std::string_view body) {
   return body.substr(0, body.find('<'));
 }
 
-Refusal refusalFor(std::string_view code) {
-  for (const auto& [name, refusal] : codes) {
-    if (code == name) return refusal;
+SignatureError signatureErrorFor(std::string_view code) {
+  for (const auto& [name, error] : codes) {
+    if (code == name) return error;
   }
-  return Refusal::none;
+  return SignatureError::none;
 }
 
 }  // namespace
 
-Refusal refusalOf(const net::HttpResponse& response) {
-  if (response.status != 400 && response.status != 401 && response.status != 403) return Refusal::none;
-  if (const auto header = response.header("x-amzn-ErrorType"); !header.empty()) return refusalFor(bareCode(header));
-  // Most refusals are failed conditions, some of them with a record; these need not be parsed a second time.
+SignatureError signatureErrorIn(const net::HttpResponse& response) {
+  if (response.status != 400 && response.status != 401 && response.status != 403) return SignatureError::none;
+  if (const auto header = response.header("x-amzn-ErrorType"); !header.empty())
+    return signatureErrorFor(bareCode(header));
+  // Most rejections are failed conditions, some of them with a record; these need not be parsed a second time.
   bool possible = false;
-  for (const auto& [name, refusal] : codes) possible = possible || response.body.find(name) != std::string::npos;
-  if (!possible) return Refusal::none;
-  if (response.body.starts_with('<')) return refusalFor(codeInXml(response.body));
+  for (const auto& [name, error] : codes) possible = possible || response.body.find(name) != std::string::npos;
+  if (!possible) return SignatureError::none;
+  if (response.body.starts_with('<')) return signatureErrorFor(codeInXml(response.body));
   boost::system::error_code unreadable;
   const json::value parsed = json::parse(response.body, unreadable);
-  if (unreadable || !parsed.is_object()) return Refusal::none;
+  if (unreadable || !parsed.is_object()) return SignatureError::none;
   const json::value* type = parsed.get_object().if_contains("__type");
-  if (type == nullptr || !type->is_string()) return Refusal::none;
+  if (type == nullptr || !type->is_string()) return SignatureError::none;
   const json::string& text = type->get_string();
-  return refusalFor(bareCode({text.data(), text.size()}));
+  return signatureErrorFor(bareCode({text.data(), text.size()}));
 }
 
 namespace {
@@ -135,11 +136,11 @@ void SignedCalls::take(const SignedCallPtr& call, const Used& used, net::HttpOut
         JsonCallError{{passes ? ErrorClass::transient : ErrorClass::misconfigured, error.message}, error.maybeSent});
   }
   call->copiesOut = outcome->copiesOut = call->copiesOut || outcome->copiesOut;
-  const Refusal refusal = call->signedAgain ? Refusal::none : refusalOf(*outcome);
+  const SignatureError error = call->signedAgain ? SignatureError::none : signatureErrorIn(*outcome);
   const auto [access, cache] = parts();
-  if (refusal == Refusal::none || !access || call->left().count() <= 0) return call->handler(*std::move(outcome));
+  if (error == SignatureError::none || !access || call->left().count() <= 0) return call->handler(*std::move(outcome));
   call->signedAgain = true;
-  if (refusal == Refusal::token) return signWithNewKeys(call, used.credentials, *cache, *std::move(outcome));
+  if (error == SignatureError::token) return signWithNewKeys(call, used.credentials, *cache, *std::move(outcome));
   const auto correction = access->clock().correctBy(outcome->header("Date"), used.offset);
   if (correction == SigningClock::Correction::none) return call->handler(*std::move(outcome));
   if (correction == SigningClock::Correction::justMade) {

@@ -27,14 +27,14 @@ struct SignedRequest {
 using Sign = std::function<SignedRequest(const Target&, const Keys&, std::chrono::seconds now)>;
 using SignedOutcome = boost::system::result<net::HttpResponse, JsonCallError>;
 
-enum class Refusal {
+enum class SignatureError {
   none,   ///< served, or refused for another reason
   clock,  ///< the time in the signature
   token,  ///< credentials that are expired or unknown
 };
 
 /// Whether the reply of a service refuses the request only because of its signature.
-[[nodiscard]] Refusal refusalOf(const net::HttpResponse& response);
+[[nodiscard]] SignatureError signatureErrorIn(const net::HttpResponse& response);
 
 /// One call, from its beginning to its handler.
 struct SignedCall {

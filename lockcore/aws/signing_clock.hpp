@@ -33,10 +33,10 @@ class SigningClock {
 
   enum class Correction {
     none,     ///< the time in the signature was right: the cause is another one
-    known,    ///< it was wrong; meanwhile another call's refusal has corrected the clock
+    known,    ///< it was wrong; meanwhile another call's rejection has corrected the clock
     justMade  ///< it was wrong; from now on the clock follows the server's
   };
-  /// Called after the refusal of a signature whose time contained the correction `used`. Calls that were under way
+  /// Called after the rejection of a signature whose time contained the correction `used`. Calls that were under way
   /// together are refused together. So each is judged by its own time, not by what the first of them has corrected.
   Correction correctBy(std::string_view dateHeader, std::chrono::seconds used) {
     const auto server = parseHttpDate(dateHeader);

@@ -92,6 +92,36 @@ void LeaseAccount::leaderlessUntil(const Instant& now) noexcept {
   leaderlessSince_.store(never, relaxed);
 }
 
+/// One store moves the time of the present term into the sum, so a reader never counts it twice or not at all.
+void LeaseAccount::effective(const TermState& term, const Instant& now) noexcept {
+  if (!term.leadsAt(now) || effectiveFrom_.load(relaxed) >= 0) return;
+  effectiveTerm_ = term.token;
+  effectiveUntil_.store((term.anchor.boottime + term.leadsFor).count());
+  effectiveFrom_.store(now.boottime.count() - static_cast<std::int64_t>(effective_.load(relaxed)));
+}
+
+/// Not beyond the deadline: a process that was paused finds out only later that its term was over.
+void LeaseAccount::published(const TermState& term, const Instant& now) noexcept {
+  if (effectiveFrom_.load(relaxed) < 0) return;
+  if (term.token == effectiveTerm_ && term.leadsAt(now)) {
+    return effectiveUntil_.store((term.anchor.boottime + term.leadsFor).count());
+  }
+  const auto sum = static_cast<std::int64_t>(effectiveAt(now).count());
+  effectiveFrom_.store(-1 - sum);
+  effective_.store(static_cast<std::uint64_t>(sum), relaxed);
+}
+
+nanoseconds LeaseAccount::effectiveAt(const Instant& now) const noexcept {
+  std::int64_t from = effectiveFrom_.load(), until = effectiveUntil_.load();
+  while (from != effectiveFrom_.load()) {  // another term has begun
+    from = effectiveFrom_.load();
+    until = effectiveUntil_.load();
+  }
+  if (from < 0) return nanoseconds{-1 - from};
+  const auto before = static_cast<std::int64_t>(effective_.load(relaxed));
+  return nanoseconds{std::max(std::min<std::int64_t>(now.boottime.count(), until) - from, before)};
+}
+
 void LeaseAccount::note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail) {
   const std::string_view kept = fitting(detail);
   Entry entry;
@@ -118,6 +148,7 @@ LeaseCounts LeaseAccount::counts(const Instant& now) const noexcept {
   const std::int64_t since = leaderlessSince_.load(relaxed);
   out.leaderless = nanoseconds{leaderless_.load(relaxed)};
   if (since != never) out.leaderless += std::max(now.boottime - nanoseconds{since}, nanoseconds{0});
+  out.effective = effectiveAt(now);
   out.renewalTimeSum = nanoseconds{renewalTimeSum_.load(relaxed)};
   return out;
 }

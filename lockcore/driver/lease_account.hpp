@@ -28,6 +28,9 @@ class TENURE_API LeaseAccount {
   void took(const LeaseEvent& event, FencingToken term, const Instant& now);
   /// `wakeup`: when the machine must be stepped again at the latest; empty: never.
   void armed(const std::optional<Instant>& wakeup) noexcept;
+  /// The work of this term is really done from now on, until leadership ends.
+  void effective(const TermState& term, const Instant& now) noexcept;
+  void published(const TermState& term, const Instant& now) noexcept;
   void told(const action::Elected& elected);
   void told(const action::Renewed& renewed);
   void told(const action::InDoubt& doubt, FencingToken term);
@@ -61,11 +64,13 @@ class TENURE_API LeaseAccount {
     counter.store(counter.load(relaxed) + more, relaxed);
   }
   void leaderlessUntil(const Instant& now) noexcept;
+  [[nodiscard]] std::chrono::nanoseconds effectiveAt(const Instant& now) const noexcept;
   void answered(const WriteOutcome& outcome, std::chrono::nanoseconds time) noexcept;
   void note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail);
 
   // The writer's own.
   Attempt renewal_{0};
+  FencingToken effectiveTerm_{};
   Instant renewalSentAt_{};
 
   static constexpr std::int64_t never = INT64_MAX;
@@ -76,6 +81,9 @@ class TENURE_API LeaseAccount {
   Counter renewalTimeSum_{0};
   Counter leaderless_{0};                             ///< nanoseconds, until the last leader came
   std::atomic<std::int64_t> leaderlessSince_{never};  ///< CLOCK_BOOTTIME
+  Counter effective_{0};                              ///< nanoseconds, of the terms that are over
+  std::atomic<std::int64_t> effectiveFrom_{-1};       ///< CLOCK_BOOTTIME less `effective_`; none: -1 - `effective_`
+  std::atomic<std::int64_t> effectiveUntil_{0};       ///< if no renewal comes
   std::atomic<std::int64_t> electedAt_{0};
   std::atomic<std::int64_t> dueAt_{never};  ///< CLOCK_BOOTTIME
   EventRing<Entry, maxTermEvents> ring_{};

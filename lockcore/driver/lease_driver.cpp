@@ -55,7 +55,10 @@ bool LeaseDriver::withdraw() {
 void LeaseDriver::endTerm(FencingToken token) {
   link_->post([token](Impl& impl) { impl.endLedTerm(token); });
 }
-void LeaseDriver::reportProgress() noexcept { link_->reportProgress(); }
+void LeaseDriver::reportProgress(const Instant& at) noexcept { link_->reportProgress(at.boottime); }
+void LeaseDriver::reportEffective(FencingToken token) {
+  link_->post([token](Impl& impl) { impl.reportEffective(token); });
+}
 bool LeaseDriver::isOnScheduler() const {
   return link_->ask([](const Impl& impl) { return impl.isOnScheduler(); });
 }
@@ -83,7 +86,9 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   const Instant now = scheduler_->now();
   if (checksSchema_ && std::holds_alternative<event::Start>(event)) ensureSchema();
   if (account_) account_->took(event, machine_.term().token, now);
-  if (link_->takeProgress()) take(step(now, event::WorkProgressed{}));
+  if (const auto at = link_->takeProgress()) {
+    take(step(now, event::WorkProgressed{std::max(now.boottime - *at, nanoseconds{0})}));
+  }
   take(step(now, event));
   reportError();
   gaugeClocks(now);

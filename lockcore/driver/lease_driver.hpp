@@ -20,7 +20,7 @@ namespace tenure {
 
 /// The notices that the driver gives its owner, on the scheduler, in order.
 using LeaseNotice = std::variant<action::Elected, action::Renewed, action::Recorded, action::InDoubt, action::Revoked,
-                                 action::LeaderChanged, action::GaveUp, action::Stopped>;
+                                 action::LeaderChanged, action::VacancyExpected, action::GaveUp, action::Stopped>;
 
 /// Drives one LeaseMachine: reads the clock, keeps the one timer, calls the store, publishes the term. All methods may
 /// be called from any thread and return at once. The machine itself is used only on the scheduler.
@@ -70,7 +70,9 @@ class TENURE_API LeaseDriver {
   void endTerm(FencingToken token);
 
   /// The work is alive. Lock-free; it counts at the next heartbeat.
-  void reportProgress() noexcept;
+  void reportProgress(const Instant& at) noexcept;
+  /// The work of the term with this token is really done from now on; for the account.
+  void reportEffective(FencingToken token);
 
   /// The published term; reads are lock-free. Lives as long as anyone holds it.
   [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <iterator>
 #include <mutex>
 #include <optional>
@@ -64,13 +65,22 @@ class LeaseDriver::Link {
   /// Has the scheduler run `task` with the driver, unless that is closed before. False: it is closed already.
   template <class Task>
   bool post(Task task) const;
-  void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }
-  [[nodiscard]] bool takeProgress() noexcept { return progressed_.exchange(false, std::memory_order_relaxed); }
+  /// Times of CLOCK_BOOTTIME: one number, so that no report waits for a lock. The latest counts.
+  void reportProgress(std::chrono::nanoseconds at) noexcept {
+    std::int64_t last = progressedAt_.load(std::memory_order_relaxed);
+    while (last < at.count() && !progressedAt_.compare_exchange_weak(last, at.count(), std::memory_order_relaxed)) {
+    }
+  }
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> takeProgress() noexcept {
+    if (progressedAt_.load(std::memory_order_relaxed) == noProgress) return std::nullopt;
+    return std::chrono::nanoseconds{progressedAt_.exchange(noProgress, std::memory_order_relaxed)};
+  }
   [[nodiscard]] std::optional<LeaseStatus> tryStatus() const;
   void close() noexcept;
 
  private:
-  std::atomic<bool> progressed_{false};
+  static constexpr std::int64_t noProgress = INT64_MIN;
+  std::atomic<std::int64_t> progressedAt_{noProgress};
   const ProcessMark mark_{};
   mutable std::mutex mutex_;      ///< guards impl_
   std::shared_ptr<Impl> impl_{};  ///< none: closed
@@ -115,6 +125,9 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void endLedTerm(FencingToken token);
   void takeSchema(const StoreStatus& status);
   void countIn(std::shared_ptr<LeaseAccount> account) { account_ = std::move(account); }
+  void reportEffective(FencingToken token) {
+    if (account_ && machine_.term().token == token) account_->effective(machine_.term(), scheduler_->now());
+  }
   void schedule(std::chrono::nanoseconds delay, const Scheduler::Task& task) {
     if (delay <= delay.zero()) return task();
     scheduler_->schedule(delay, task);
@@ -131,7 +144,10 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void take(LeaseActions actions);
   void perform(const action::SendRead& send);
   void perform(action::SendWrite&& send);
-  void perform(const action::Publish& publish) { term_->publish(publish.term); }
+  void perform(const action::Publish& publish) {
+    term_->publish(publish.term);
+    if (account_) account_->published(publish.term, scheduler_->now());
+  }
   void perform(const action::FollowHolder& follow);
   [[nodiscard]] std::shared_ptr<void> orNull(const char* what, const std::function<std::shared_ptr<void>()>& make);
   void perform(const action::Log& line) { logger_.log(line.level, toString(machine_.key()) + ": " + line.line); }

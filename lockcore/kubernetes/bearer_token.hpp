@@ -14,7 +14,7 @@
 
 namespace tenure::kubernetes_store {
 
-/// From a file, which is read again each minute and after a refusal, or constant, or none. A file that cannot be read
+/// From a file, which is read again each minute and after a rejection, or constant, or none. A file that cannot be read
 /// leaves the last token in use, which is good for minutes yet; at first that is the constant one, if there is any.
 /// Reading is a few system calls on a small file, so it is done inside the calls. Thread-safe.
 class TENURE_API BearerToken {

@@ -24,7 +24,7 @@ constexpr std::size_t longestTold = 300;
 
 constexpr std::string_view signIn =
     "The API server does not accept the token or the certificate. Is it of this cluster, and still valid? A token file "
-    "is read again at each refusal";
+    "is read again at each rejection";
 constexpr std::string_view roleToBind =
     "Bind a Role with the verbs get, create, update, list and watch on leases (coordination.k8s.io) in this namespace. "
     "Without create, the Lease must be there already";

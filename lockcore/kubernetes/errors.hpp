@@ -30,9 +30,9 @@ struct Fault {
 
 /// Empty: the server says that it has carried the request out, and the body tells the rest.
 ///
-/// Only a refusal that comes before the write proves anything: 400, 401, 403, 404, 405, 409, 413, 415, 422, 429. After
-/// 500, 503 and 504 the write may have been carried out, or may still be: the server answers 504 when its own etcd did
-/// not answer it in time, and 500 when that broke off.
+/// Only a rejection that comes before the write proves anything: 400, 401, 403, 404, 405, 409, 413, 415, 422, 429.
+/// After 500, 503 and 504 the write may have been carried out, or may still be: the server answers 504 when its own
+/// etcd did not answer it in time, and 500 when that broke off.
 [[nodiscard]] TENURE_API std::optional<Fault> faultIn(const CallName& call, const Outcome& outcome);
 
 /// Of an answer that is no error and is not understood either.

@@ -25,7 +25,7 @@ struct Request {
   bool lists{false};                            ///< the reply has many objects
 };
 
-/// The server answered, possibly with a refusal.
+/// The server answered, possibly with a rejection.
 struct Reply {
   int status{0};
   std::string body{};

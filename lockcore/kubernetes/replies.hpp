@@ -15,7 +15,7 @@
 
 namespace tenure::kubernetes_store {
 
-/// What a Status says, which is the body of a refusal. All empty: the body is none.
+/// What a Status says, which is the body of a rejection. All empty: the body is none.
 struct Status {
   std::string reason{};  ///< `Conflict`
   std::string message{};

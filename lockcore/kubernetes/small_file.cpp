@@ -15,8 +15,8 @@ constexpr const char* whiteSpace = " \t\r\n";
 StoreResult<std::string> smallFile(const std::string& what, const std::string& path) {
   auto text = regularFile(path, longestSmallFile);
   if (!text) {
-    const FileRefusal& refusal = text.error();
-    return StoreError{ErrorClass::credentials, "the " + what + " " + path + " " + refusal.why, !refusal.bySystem};
+    const FileError& error = text.error();
+    return StoreError{ErrorClass::credentials, "the " + what + " " + path + " " + error.why, !error.bySystem};
   }
   text->erase(0, text->find_first_not_of(whiteSpace));
   text->erase(text->find_last_not_of(whiteSpace) + 1);

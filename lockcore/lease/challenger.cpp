@@ -175,8 +175,23 @@ void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& recor
     if (held && lostRaces_ > 0) --lostRaces_;
     drawPoliteness();
   }
+  expectVacancy(now, record, news);
   core_.setLeader(now, held ? std::optional{core_.leaderOf(*record)} : std::nullopt);
   follow(held ? record : std::nullopt);
+}
+
+/// A holder that lives renews at least twice in its lease, and the reads come after its heartbeats. So a record that is
+/// read unchanged after half of its lease is that of a holder which is late or gone.
+void Challenger::expectVacancy(const Instant& now, const std::optional<LeaseRecord>& record, bool news) {
+  if (news) vacancyTold_ = false;
+  if (vacancyTold_ || !record || core_.options.oneTerm || core_.options.observesOnly || core_.stopping) return;
+  const Observation& seen = core_.known.observation;
+  const bool late = seen.heldByOther() && elapsedForChallenger(seen.since(), now) * 2 >= record->leaseDuration;
+  const bool released = record->released && core_.told.leader && !core_.told.leader->self;
+  if (!late && !released) return;
+  vacancyTold_ = true;
+  const nanoseconds free = seen.untilFree(now, politeness_).value_or(nanoseconds{0});
+  core_.act(action::VacancyExpected{std::max({free, cooldownLeft(now), nanoseconds{0}})});
 }
 
 void Challenger::tellOfLoss(const Instant& now) const {

@@ -44,7 +44,7 @@ class Challenger : public Ignores<event::StepDown, event::SetReady, event::Renew
   /// The last request that was sent to the store.
   struct LastRequest {
     bool answered{false};  ///< it was answered, and the answer leaves nothing open
-    bool troubled{false};  ///< the answer was an error
+    bool failed{false};    ///< the answer was an error
   };
 
   // ---- challenger.cpp ----
@@ -63,6 +63,7 @@ class Challenger : public Ignores<event::StepDown, event::SetReady, event::Renew
   [[nodiscard]] NextRole observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted);
   void follow(const std::optional<LeaseRecord>& held);
   void tellOfLoss(const Instant& now) const;
+  void expectVacancy(const Instant& now, const std::optional<LeaseRecord>& record, bool news);
   [[nodiscard]] std::chrono::nanoseconds untilRead(const Instant& now) const;
 
   // ---- challenger_acquisition.cpp ----
@@ -99,6 +100,7 @@ class Challenger : public Ignores<event::StepDown, event::SetReady, event::Renew
   int doubtsAfterWait_{0};  ///< acquisitions whose outcome was still unknown when the wait was over
   bool readFirst_{false};   ///< the next acquisition must follow a successful read
   LastRequest lastRequest_{};
+  bool vacancyTold_{false};  ///< of the record as it was seen last
   std::string followedLivenessFile_{};
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; null if it has none
 };

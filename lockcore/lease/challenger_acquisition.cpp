@@ -14,7 +14,7 @@ namespace {
 /// own and is taken over again.
 constexpr std::size_t maxPendingAcquires = 4;
 constexpr int maxLostRaces = 6;
-/// A third of a long lease is minutes. A lease that is free must not stay so for that long after one refusal.
+/// A third of a long lease is minutes. A lease that is free must not stay so for that long after one rejection.
 constexpr std::chrono::seconds longestInterval{10};
 
 }  // namespace

@@ -74,7 +74,7 @@ std::optional<GiveUpReason> Challenger::reasonToGiveUp(const Instant& now) const
   if (!core_.options.oneTerm || !lastRequest_.answered) return std::nullopt;
   if (core_.options.oneTerm->mustExist && observation.absent()) return GiveUpReason::missing;
   if (!waitIsOver(now)) return std::nullopt;
-  if (lastRequest_.troubled) return GiveUpReason::unavailable;
+  if (lastRequest_.failed) return GiveUpReason::unavailable;
   const auto free = observation.untilFree(now, nanoseconds{0});
   const bool isFree = free && *free <= nanoseconds{0};
   if (!isFree) return GiveUpReason::held;

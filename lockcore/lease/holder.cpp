@@ -64,8 +64,8 @@ NextRole Holder::handle(const Instant& now, const event::WorkFailed& event) {
   return {next::Release{std::move(term_)}};
 }
 
-NextRole Holder::handle(const Instant& now, const event::WorkProgressed& /*event*/) {
-  progressAt_ = now;
+NextRole Holder::handle(const Instant& now, const event::WorkProgressed& event) {
+  if (event.ago < elapsedForHolder(progressAt_, now)) progressAt_ = now + -event.ago;
   return {};
 }
 
@@ -183,7 +183,8 @@ void Holder::beginDrain(const Instant& now, RevokeReason reason, const std::stri
 
 /// From holder back to candidate, without a release. `stillValid`: how long the lease may still last; the work may use
 /// that time. If leadership was being given up voluntarily, it is given up even if the release failed: others come
-/// first, until one lease after it becomes free.
+/// first, until one lease after it becomes free. So they do for a lease after a term whose work has shown no progress:
+/// this candidate could otherwise take its own record at once, again and again, and nobody could do the work.
 ///
 /// With OneTerm the machine ends here. The next candidacy for the key would not know that work of this one still runs.
 /// So it does not treat the record as its own, and waits for the lease as any other candidate does.
@@ -205,7 +206,8 @@ NextRole Holder::endTerm(const Instant& now, nanoseconds stillValid, const std::
   if (!core_.stopping) core_.work.endsFrom = now;
   const nanoseconds untilFree = std::max(stillValid, nanoseconds{0});
   const nanoseconds lease = core_.options.timing.duration();
-  return {next::Challenge{draining_ ? lease + untilFree : nanoseconds{0}, found}};
+  const nanoseconds cooldown = draining_ ? lease + untilFree : progressMissing(now) ? lease : nanoseconds{0};
+  return {next::Challenge{cooldown, found}};
 }
 
 }  // namespace tenure

@@ -112,7 +112,7 @@ void Holder::renewed(const Instant& now, const UnansweredWrite& proven) {
 
 void Holder::renewalFailed(const Instant& now, const StoreError& error) {
   core_.noteError(now, error);
-  // A refusal explains the end of a term better than the time-out that came after it.
+  // A rejection explains the end of a term better than the time-out that came after it.
   if (!doubts_.cause || !mayPass(error) || mayPass(*doubts_.cause)) doubts_.cause = error;
   doubts_.retry.afterFailedRenewal(core_, now, error, rightLeft(now));
   if (draining_ || std::exchange(doubts_.told, true)) return;

@@ -104,6 +104,11 @@ struct Revoked : TermEnd {
 struct LeaderChanged {
   std::optional<LeaderInfo> leader;  ///< empty: nobody holds the lease
 };
+/// The lease may be free soon: its holder has not renewed it for half of it, or has released it. Once for each state of
+/// the record. It says nothing about who acquires the lease.
+struct VacancyExpected {
+  std::chrono::nanoseconds remaining;  ///< until this candidate may acquire it, if it sees no renewal
+};
 /// From now on watch for the death of the process that holds this record, instead of any other (empty: watch nobody).
 struct FollowHolder {
   std::optional<LeaseRecord> record;
@@ -121,9 +126,10 @@ struct Log {
 
 /// The order is a contract: perform the actions first to last. Publish comes before the Elected or Revoked that it
 /// belongs to. Revoked comes before any release is sent (invariant I9).
-using LeaseAction = std::variant<action::SendRead, action::SendWrite, action::Publish, action::Elected, action::Renewed,
-                                 action::Recorded, action::InDoubt, action::Revoked, action::LeaderChanged,
-                                 action::FollowHolder, action::GaveUp, action::Stopped, action::Log>;
+using LeaseAction =
+    std::variant<action::SendRead, action::SendWrite, action::Publish, action::Elected, action::Renewed,
+                 action::Recorded, action::InDoubt, action::Revoked, action::LeaderChanged, action::VacancyExpected,
+                 action::FollowHolder, action::GaveUp, action::Stopped, action::Log>;
 using LeaseActions = std::vector<LeaseAction>;
 
 }  // namespace tenure

@@ -75,7 +75,9 @@ struct WorkFailed {
   bool begun{true};
 };
 /// The work showed that it is alive.
-struct WorkProgressed {};
+struct WorkProgressed {
+  std::chrono::nanoseconds ago{0};  ///< since then it may not have been
+};
 /// Time has passed; nothing else.
 struct Wakeup {};
 struct ReadReply {

@@ -106,7 +106,7 @@ bool MachineCore::leaveOutData(const Instant& now, const WrittenRight& right, co
 void MachineCore::answerRenews(std::uint64_t ticket, action::Recorded::Outcome outcome) {
   const bool refused = outcome == action::Recorded::Outcome::refused;
   const auto first = changes.answer(ticket);
-  if (first) act(action::Recorded{*first, ticket, outcome, refused ? changes.refusal() : std::nullopt});
+  if (first) act(action::Recorded{*first, ticket, outcome, refused ? changes.error() : std::nullopt});
 }
 
 void MachineCore::answerRenews(const WrittenRight& written) {

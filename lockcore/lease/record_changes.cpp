@@ -53,7 +53,7 @@ void RecordChanges::written(const WrittenRight& right) {
 bool RecordChanges::leaveOut(const WrittenRight& right, const StoreError& why) {
   if (!wanted_ || right.data == 0) return false;
   if (right.data == dataNumber_) wanted_->data.reset();
-  wanted_->refusal = why;
+  wanted_->error = why;
   wanted_->refused = right.ticket;
   wanted_->leftOut = true;
   return true;
@@ -63,6 +63,6 @@ void RecordChanges::holdNothingBack() noexcept {
   if (wanted_ && wanted_->data) wanted_->leftOut = false;
 }
 
-std::optional<StoreError> RecordChanges::refusal() const { return wanted_ ? wanted_->refusal : std::nullopt; }
+std::optional<StoreError> RecordChanges::error() const { return wanted_ ? wanted_->error : std::nullopt; }
 
 }  // namespace tenure

@@ -41,7 +41,7 @@ class RecordChanges {
   [[nodiscard]] bool waiting() const noexcept { return wanted_ != nullptr; }
   [[nodiscard]] bool leavesOut() const noexcept { return wanted_ && wanted_->leftOut; }
   /// Why data are left out.
-  [[nodiscard]] std::optional<StoreError> refusal() const;
+  [[nodiscard]] std::optional<StoreError> error() const;
   /// This record has the data that were asked for last.
   [[nodiscard]] bool areIn(const LeaseRecord& record) const { return wanted_ && wanted_->data == record.data; }
   [[nodiscard]] std::uint64_t ticket() const noexcept { return ticket_; }
@@ -52,9 +52,9 @@ class RecordChanges {
   struct Wanted {
     std::uint64_t ticket{0};
     std::optional<std::string> data{};
-    std::optional<StoreError> refusal{};  ///< of the data before these
-    std::uint64_t refused{0};             ///< the ticket of the write that was refused
-    bool leftOut{false};                  ///< data, until the record is known to be without those that were refused
+    std::optional<StoreError> error{};  ///< of the data before these
+    std::uint64_t refused{0};           ///< the ticket of the write that was refused
+    bool leftOut{false};                ///< data, until the record is known to be without those that were refused
   };
 
   Wanted& wanted();

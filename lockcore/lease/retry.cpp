@@ -22,7 +22,7 @@ void Retry::hurry(const Instant& now) noexcept {
   after_ = nanoseconds{0};
 }
 
-/// Sooner as the end comes near, but not in ever smaller steps: a store in trouble may serve thousands of holders.
+/// Sooner as the end comes near, but not in ever smaller steps: a failing store may serve thousands of holders.
 void Retry::afterFailedRenewal(MachineCore& core, const Instant& now, const StoreError& error, nanoseconds rightLeft) {
   const nanoseconds heartbeat = core.options.timing.heartbeat();
   from_ = now;

@@ -134,15 +134,16 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void on(const action::InDoubt& doubt);
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged&) {}
+  void on(const action::VacancyExpected& /*of an elector*/) {}
   void on(const action::GaveUp& gaveUp);
   void on(const action::Stopped& stopped);
   bool lose(const TermEnd& loss);
   void failChanges(const LockError& error);
-  void finishChanges(std::uint64_t upTo, const std::optional<StoreError>& refusal);
+  void finishChanges(std::uint64_t upTo, const std::optional<StoreError>& error);
   void fireStop();
   void compete(const std::shared_ptr<const LeaseMemory>& left);
   void watch(const std::shared_ptr<Warning>& warning);
-  [[nodiscard]] LockError refusedError(const StoreError& refusal) const;
+  [[nodiscard]] LockError refusedError(const StoreError& error) const;
   [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
   void decide(LockResult<Lock> result);
   [[nodiscard]] Acquired abandon(LockErrc why);

@@ -43,7 +43,7 @@ void LockSession::on(const action::Recorded& recorded) {
 }
 
 /// These changes are in the record, except data that the store has refused.
-void LockSession::finishChanges(std::uint64_t upTo, const std::optional<StoreError>& refusal) {
+void LockSession::finishChanges(std::uint64_t upTo, const std::optional<StoreError>& error) {
   std::vector<Change> done;
   {
     const std::lock_guard lock{mutex_};
@@ -52,20 +52,20 @@ void LockSession::finishChanges(std::uint64_t upTo, const std::optional<StoreErr
     std::move(later, changes_.end(), std::back_inserter(done));
     changes_.erase(later, changes_.end());
     for (const Change& change : done) {
-      if (change.data && !refusal) data_ = *change.data;
+      if (change.data && !error) data_ = *change.data;
       if (change.lease) leaseMillis_.store(change.lease->count());
     }
   }
   for (Change& change : done) {
-    const bool refused = refusal && change.data;
-    change.done(refused ? LockResult<void>{refusedError(*refusal)} : LockResult<void>{});
+    const bool refused = error && change.data;
+    change.done(refused ? LockResult<void>{refusedError(*error)} : LockResult<void>{});
   }
 }
 
-LockError LockSession::refusedError(const StoreError& refusal) const {
-  LockError bad = storeError(key(), refusal);
+LockError LockSession::refusedError(const StoreError& error) const {
+  LockError bad = storeError(key(), error);
   bad.message = "the store refuses the data of lock " + toString(key()) +
-                ", which is still held, with the data that it had before: " + refusal.message;
+                ", which is still held, with the data that it had before: " + error.message;
   return bad;
 }
 

@@ -1,4 +1,5 @@
 
+#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -58,7 +59,22 @@ std::string systemsPlace(const char* variable, const char* builtIn) {
 
 std::string systemsFile() { return systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file()); }
 
-std::string systemsDirectory() { return systemsPlace(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()); }
+std::vector<std::string> systemsDirectories() {
+  const std::string list = systemsPlace(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(':', at), list.size());
+    if (end > at) out.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<FileStamp> stampsOfSystemsDirectories() {
+  std::vector<FileStamp> out;
+  for (const std::string& directory : systemsDirectories()) out.push_back(stampOf(directory));
+  return out;
+}
 
 /// Empty where there is no such file: there may be a directory alone.
 std::string systemsText() {
@@ -68,8 +84,22 @@ std::string systemsText() {
 
 }  // namespace
 
+std::vector<std::string> filesOfSystemsDirectories() {
+  std::vector<std::string> out;
+  const char* named = std::getenv(X509_get_default_cert_dir_env());  // NOLINT(concurrency-mt-unsafe): as OpenSSL
+  if (named == nullptr) return out;
+  for (const std::string& directory : systemsDirectories()) {
+    std::error_code error;
+    for (fs::directory_iterator at{directory, error}; !error && at != fs::directory_iterator{}; at.increment(error)) {
+      std::error_code gone;
+      if (at->is_regular_file(gone)) out.push_back(at->path().string());
+    }
+  }
+  return out;
+}
+
 CertificateFiles::Stamps CertificateFiles::look() const {
-  Stamps stamps;
+  Stamps stamps(3);
   const auto stamp = [](const std::string& path) { return path.empty() ? FileStamp{} : stampOf(path); };
   stamps[0] = stamp(files_.certificate);
   stamps[1] = stamp(files_.key);
@@ -79,7 +109,8 @@ CertificateFiles::Stamps CertificateFiles::look() const {
     return stamps;
   }
   stamps[2] = stampOf(systemsFile());
-  stamps[3] = stampOf(systemsDirectory());
+  const std::vector<FileStamp> directories = stampsOfSystemsDirectories();
+  stamps.insert(stamps.end(), directories.begin(), directories.end());
   return stamps;
 }
 
@@ -113,7 +144,7 @@ CertificateTexts CertificateFiles::readOnce() const {
   texts.ofSystem = texts.authorities.name.empty();
   if (texts.ofSystem) {
     texts.authorities = {"the system's trust store", systemsText()};
-    texts.systemsDirectory = stampOf(systemsDirectory());
+    texts.systemsDirectories = stampsOfSystemsDirectories();
   }
   take(texts.certificate, files_.certificateText, files_.certificate, "client certificate",
        "client certificate " + files_.certificate);

@@ -143,7 +143,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
 
   Addresses addresses_{};
   std::size_t next_{0};     ///< index in addresses_; the address in use is the one before
-  std::string refusals_{};  ///< addresses that failed, and why
+  std::string failures_{};  ///< addresses that failed, and why
   std::string faults_{};    ///< the same of those that accepted, but are not the service
   std::unique_ptr<HttpError> later_{};
 

@@ -46,7 +46,7 @@ void Connection::dialNext() {
 void Connection::addressFailed(const std::string& why) {
   const IpAddress address = addresses_[next_ - 1];
   around_.book.putLast(route_.host(), address);
-  refusals_ += (refusals_.empty() ? "" : ", ") + withPort(address, route_.port()) + " (" + why + ")";
+  failures_ += (failures_.empty() ? "" : ", ") + withPort(address, route_.port()) + " (" + why + ")";
   wire_->close();
   if (next_ < addresses_.size()) return dialNext();
   around_.book.doubt(route_.host());
@@ -56,9 +56,9 @@ void Connection::addressFailed(const std::string& why) {
 }
 
 std::string Connection::allFaults() const {
-  if (refusals_.empty()) return faults_;
+  if (failures_.empty()) return faults_;
   return (faults_.empty() ? "" : faults_ + "; ") + "no connection to " + (route_.proxy ? "the proxy at " : "") +
-         refusals_ + (route_.proxy ? ", which " + route_.proxy->source + " names" : "");
+         failures_ + (route_.proxy ? ", which " + route_.proxy->source + " names" : "");
 }
 
 /// It accepts connections, but is not what is asked for, or fails: another machine may have the address by now.

@@ -36,7 +36,7 @@ Pool::~Pool() {
 
 void Pool::submit(std::unique_ptr<Call> call) {
   lastCall_ = around_.alarms.now();
-  if (auto error = refusal(*call)) return answer(std::move(call), std::move(*error));
+  if (auto error = errorOf(*call)) return answer(std::move(call), std::move(*error));
   call->keeper = this;
   call->number = ++calls_;
   if (waiting_.empty()) {
@@ -48,7 +48,7 @@ void Pool::submit(std::unique_ptr<Call> call) {
   dialWhatIsMissing();
 }
 
-std::optional<HttpError> Pool::refusal(const Call& call) const {
+std::optional<HttpError> Pool::errorOf(const Call& call) const {
   const auto unsent = [&](HttpError::Kind kind, const std::string& why) {
     return HttpError{kind, false, toString(route_.origin) + ": " + why};
   };

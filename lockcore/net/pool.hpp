@@ -41,7 +41,7 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   void lost(Connection& connection) override;
   void onAlarm() override { dialWhatIsMissing(); }
 
-  [[nodiscard]] std::optional<HttpError> refusal(const Call& call) const;
+  [[nodiscard]] std::optional<HttpError> errorOf(const Call& call) const;
   void expire(Call& call);
   void serve(std::unique_ptr<Call> call, Connection& connection);
   void repeat(Call& call);

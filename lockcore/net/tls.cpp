@@ -100,8 +100,8 @@ class Session final : public TlsSession {
       flush(out);  // an answer to a key update
       if (reason == SSL_ERROR_WANT_READ) return State::more;
       if (reason == SSL_ERROR_ZERO_RETURN) return State::ended;
-      const std::string refusal = refusalOfOurs();
-      return fail(refusal.empty() ? "the TLS stream is broken (" + lastTlsError() + ")" : withStaleReason(refusal));
+      const std::string error = clientFault();
+      return fail(error.empty() ? "the TLS stream is broken (" + lastTlsError() + ")" : withStaleReason(error));
     }
   }
 
@@ -160,10 +160,10 @@ class Session final : public TlsSession {
 
   std::string handshakeFault() {
     const long verdict = SSL_get_verify_result(ssl_.get());
-    std::string fault = verdict == X509_V_OK ? refusalOfOurs() : std::string{};
+    std::string fault = verdict == X509_V_OK ? clientFault() : std::string{};
     if (fault.empty()) {
       fault = verdict == X509_V_OK ? "the TLS handshake failed (" + lastTlsError() + ")"
-                                   : refusalOfServer(verdict, refused_, host_, loaded_->authorities);
+                                   : certificateFault(verdict, refused_, host_, loaded_->authorities);
     }
     ERR_clear_error();
     return withStaleReason(fault);
@@ -175,7 +175,7 @@ class Session final : public TlsSession {
   }
 
   /// Empty: the last call failed for another reason.
-  std::string refusalOfOurs() {
+  std::string clientFault() {
     const std::string alert = alertAboutOurs(demanded_);
     if (alert.empty()) return {};
     oursRefused_ = loaded_->doubted = true;
@@ -217,6 +217,18 @@ int onDemand(SSL* ssl, X509** /*certificate*/, EVP_PKEY** /*key*/) {
   return 0;  // goes on without one
 }
 
+/// OpenSSL finds a certificate in a directory only under the name that `openssl rehash` makes. Go, and so kubectl and
+/// etcdctl, reads each file of the directories of SSL_CERT_DIR, and goes on where one has no certificate.
+void trustSystem(SSL_CTX& context) {
+  if (SSL_CTX_set_default_verify_paths(&context) != 1) {
+    throw std::runtime_error("the system's trust store cannot be used (" + lastTlsError() + ")");
+  }
+  for (const std::string& file : filesOfSystemsDirectories()) {
+    (void)SSL_CTX_load_verify_locations(&context, file.c_str(), nullptr);
+  }
+  ERR_clear_error();
+}
+
 LoadedPtr loadedFrom(const CertificateTexts& texts) {
   auto loaded = std::make_shared<Loaded>();
   loaded->context.reset((leaveOpenSslAtExit(), SSL_CTX_new(TLS_client_method())));
@@ -238,8 +250,8 @@ LoadedPtr loadedFrom(const CertificateTexts& texts) {
   loaded->authorities = texts.authorities.name;
   if (!texts.ofSystem) {
     trustText(*raw, texts.authorities);
-  } else if (SSL_CTX_set_default_verify_paths(raw) != 1) {
-    throw std::runtime_error("the system's trust store cannot be used (" + lastTlsError() + ")");
+  } else {
+    trustSystem(*raw);
   }
   if (texts.certificate.name.empty()) return loaded;
   introduceText(*raw, texts.certificate, texts.key);

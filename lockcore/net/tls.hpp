@@ -1,11 +1,11 @@
 // Internal: TLS as a filter between two byte streams. Only tls.cpp knows OpenSSL.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/logger.hpp>
@@ -31,7 +31,7 @@ struct CertificateTexts {
   /// The authorities are those of the system, which OpenSSL reads itself. The texts show whether it must do so again,
   /// which takes the client's thread 30 ms or more.
   bool ofSystem{false};
-  FileStamp systemsDirectory{};
+  std::vector<FileStamp> systemsDirectories{};
   PemText certificate{};
   PemText key{};
 
@@ -51,13 +51,16 @@ class CertificateFiles {
   [[nodiscard]] CertificateTexts read();
 
  private:
-  using Stamps = std::array<FileStamp, 4>;
+  using Stamps = std::vector<FileStamp>;
   [[nodiscard]] Stamps look() const;
   [[nodiscard]] CertificateTexts readOnce() const;
 
   TlsFiles files_;
   Stamps seen_{};
 };
+
+/// The files of the directories that SSL_CERT_DIR lists; none if it is not set.
+[[nodiscard]] std::vector<std::string> filesOfSystemsDirectories();
 
 /// Must be called before anything else here uses OpenSSL. It prevents OpenSSL's clean-up when main() has returned. A
 /// client that was destroyed by one of its own threads cannot wait for that thread. The thread may still be signing or

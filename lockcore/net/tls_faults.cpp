@@ -67,8 +67,8 @@ std::string alertAboutOurs(bool demanded) {
   return isAbout || (demanded && alert >= 0) ? wordsOf(code) : std::string{};
 }
 
-std::string refusalOfServer(long verdict, const std::string& certificate, const std::string& host,
-                            const std::string& authorities) {
+std::string certificateFault(long verdict, const std::string& certificate, const std::string& host,
+                             const std::string& authorities) {
   std::string hint = "; check the certificate of the server";
   if (verdict == X509_V_ERR_CERT_HAS_EXPIRED || verdict == X509_V_ERR_CERT_NOT_YET_VALID) {
     hint += " and the clock of this machine";

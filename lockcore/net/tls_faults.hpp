@@ -19,7 +19,7 @@ namespace tenure::net {
 
 /// Why a certificate of the server was refused: OpenSSL's verdict, the certificate as describe() says, the host's name
 /// and the name of what is trusted.
-[[nodiscard]] std::string refusalOfServer(long verdict, const std::string& certificate, const std::string& host,
-                                          const std::string& authorities);
+[[nodiscard]] std::string certificateFault(long verdict, const std::string& certificate, const std::string& host,
+                                           const std::string& authorities);
 
 }  // namespace tenure::net

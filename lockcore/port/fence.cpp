@@ -19,10 +19,10 @@ void throw_exception_from_error(const FenceError& error, const boost::source_loc
   throw std::runtime_error(error.message);
 }
 
-FenceError fenceTrouble(StoreError error, bool mayBeWritten) {
+FenceError fenceError(StoreError error, bool mayBeWritten) {
   error.message = shown(error.message);  // it may hold what a server or an earlier writer wrote
   std::string message = error.message;
-  return {WriteTrouble{std::move(error), mayBeWritten}, std::move(message)};
+  return {WriteError{std::move(error), mayBeWritten}, std::move(message)};
 }
 
 FenceError termOver(const TermStamp& stamp) {
@@ -31,7 +31,7 @@ FenceError termOver(const TermStamp& stamp) {
                                      " was not sent, because its term is no longer valid; its work must stop"};
 }
 
-std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen) {
+std::optional<FenceError> termError(const TermStamp& mine, const std::optional<TermStamp>& seen) {
   if (!seen || seen->token < mine.token) return std::nullopt;
   const std::string seenHolder = seen->holder.empty() ? "an unnamed holder" : personOf(seen->holder);
   if (mine.token < seen->token) {
@@ -47,7 +47,7 @@ std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optiona
                         "; find out whether two groups use one lease name, or an old copy of the store was put back"};
 }
 
-std::optional<FenceError> refusalOf(const TermStamp& stamp) {
+std::optional<FenceError> errorOf(const TermStamp& stamp) {
   std::string faults;
   const auto add = [&](bool wrong, const char* text) {
     if (wrong) faults += (faults.empty() ? "" : "; ") + std::string{text};
@@ -58,7 +58,7 @@ std::optional<FenceError> refusalOf(const TermStamp& stamp) {
   add(stamp.token > maxFencingToken, "its fencing token is above the largest possible one, 9007199254740991");
   add(!isPlainText(stamp.lease) || !isPlainText(stamp.holder), "its lease or holder is not UTF-8 text without NUL");
   if (faults.empty()) return std::nullopt;
-  return fenceTrouble({ErrorClass::misconfigured, quoted(stamp.lease) + ": the stamp of a write is wrong: " + faults});
+  return fenceError({ErrorClass::misconfigured, quoted(stamp.lease) + ": the stamp of a write is wrong: " + faults});
 }
 
 }  // namespace tenure

@@ -10,7 +10,7 @@ namespace tenure {
 namespace {
 
 constexpr std::array<LogEventSpec, 18> specs{{
-    {LogEvent::message, "message", "", "Every other line."},
+    {LogEvent::message, "message", "", "A line that is none of the other events."},
     {LogEvent::candidateStarted, "candidate_started", "group candidate store",
      "A candidate starts to compete, or an observer to follow the leader."},
     {LogEvent::elected, "elected", "group token", "This candidate leads, with this fencing token."},

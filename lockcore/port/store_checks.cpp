@@ -12,7 +12,7 @@ namespace {
 
 using Faults = std::vector<std::string>;
 
-std::optional<StoreError> refusal(const LeaseKey& key, const Faults& faults) {
+std::optional<StoreError> errorFrom(const LeaseKey& key, const Faults& faults) {
   if (faults.empty()) return std::nullopt;
   std::string message = "lease \"" + toString(key) + "\": ";
   for (std::size_t i = 0; i < faults.size(); ++i) message += (i == 0 ? "" : "; ") + faults[i];
@@ -38,9 +38,9 @@ void checkRecord(const LeaseRecord& record, Faults& faults) {
 
 }  // namespace
 
-std::optional<StoreError> refusalOf(const LeaseKey& key) { return refusal(key, faultsOfStored(key)); }
+std::optional<StoreError> errorOf(const LeaseKey& key) { return errorFrom(key, faultsOfStored(key)); }
 
-std::optional<StoreError> refusalOf(const WriteRequest& request) {
+std::optional<StoreError> errorOf(const WriteRequest& request) {
   Faults faults = faultsOfStored(request.key);
   checkRecord(request.record, faults);
   const auto& expected = request.expected;
@@ -51,10 +51,10 @@ std::optional<StoreError> refusalOf(const WriteRequest& request) {
     faults.push_back("the token floor " + toString(request.tokenFloor) + " is above the largest possible token, " +
                      toString(maxFencingToken));
   }
-  return refusal(request.key, faults);
+  return errorFrom(request.key, faults);
 }
 
-std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingToken known) {
+std::optional<StoreError> errorOfFloor(const WriteRequest& request, FencingToken known) {
   if (request.tokenFloor <= FencingToken{known.value() + maxReportedStep}) return std::nullopt;
   return StoreError{ErrorClass::misconfigured,
                     "lease \"" + toString(request.key) + "\": this candidate asks for a token above " +
@@ -64,13 +64,13 @@ std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingTok
                         "real, correct the counter with `tenure fence recover`"};
 }
 
-std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token) {
+std::optional<StoreError> errorOfRecovery(const LeaseKey& key, FencingToken token) {
   Faults faults = faultsOfStored(key);
   if (token.isNone() || token >= maxFencingToken) {
     faults.push_back("the counter cannot be set to " + toString(token) + "; give a token from 1 to " +
                      toString(FencingToken{maxFencingToken.value() - 1}) + ", above all that were in use");
   }
-  return refusal(key, faults);
+  return errorFrom(key, faults);
 }
 
 StoreError tokensExhausted(const LeaseKey& key) {

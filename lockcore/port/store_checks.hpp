@@ -10,20 +10,20 @@ namespace tenure {
 
 /// Why no store may serve a call with this key (see faultsOf): a `misconfigured` error with all faults; empty if the
 /// key is good. A store answers a read with this error, and a write with `Rejected`.
-[[nodiscard]] TENURE_API std::optional<StoreError> refusalOf(const LeaseKey& key);
+[[nodiscard]] TENURE_API std::optional<StoreError> errorOf(const LeaseKey& key);
 
 /// The same for a write. Refused are: a bad key; a record without holder or version, or with a lease duration outside
 /// of 1 ms .. maxRecordLease; texts that are not UTF-8 or hold a NUL (`data` may hold any bytes); an empty RVN among
 /// the expected ones; a token floor above maxFencingToken.
-[[nodiscard]] TENURE_API std::optional<StoreError> refusalOf(const WriteRequest& request);
+[[nodiscard]] TENURE_API std::optional<StoreError> errorOf(const WriteRequest& request);
 
 /// For an acquisition whose floor lies more than maxReportedStep above `known`, the higher one of the counter and the
 /// stored record's token: `misconfigured`, answered with `Rejected`. A candidate of an older release may have believed
 /// a resource's report without this bound, and must not carry it on.
-[[nodiscard]] TENURE_API std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingToken known);
+[[nodiscard]] TENURE_API std::optional<StoreError> errorOfFloor(const WriteRequest& request, FencingToken known);
 
 /// The same for setTokens(): its key, and a token that is zero or above maxFencingToken.
-[[nodiscard]] TENURE_API std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token);
+[[nodiscard]] TENURE_API std::optional<StoreError> errorOfRecovery(const LeaseKey& key, FencingToken token);
 
 /// For an acquisition whose token would have to be greater than maxFencingToken: answered with `Rejected`. The
 /// counter is never wrapped and never restarted.

@@ -15,21 +15,21 @@
 namespace tenure {
 namespace {
 
-FileRefusal unreadable() { return {"cannot be read: " + errnoText(errno), true}; }
+FileError unreadable() { return {"cannot be read: " + errnoText(errno), true}; }
 
-boost::system::result<UniqueFd, FileRefusal> openRegular(const std::string& path, int directory) {
+boost::system::result<UniqueFd, FileError> openRegular(const std::string& path, int directory) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   UniqueFd file{::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0) return unreadable();
-  if (!S_ISREG(about.st_mode)) return FileRefusal{"is not a regular file"};
+  if (!S_ISREG(about.st_mode)) return FileError{"is not a regular file"};
   return file;
 }
 
 }  // namespace
 
-void throw_exception_from_error(const FileRefusal& refusal, const boost::source_location& /*where*/) {
-  throw std::runtime_error{refusal.why};
+void throw_exception_from_error(const FileError& error, const boost::source_location& /*where*/) {
+  throw std::runtime_error{error.why};
 }
 
 std::string faultOfPath(std::string_view path) {
@@ -40,7 +40,7 @@ std::string faultOfPath(std::string_view path) {
          " starts with ~, which only a shell replaces; give the whole path (a group's file may have ${HOME})";
 }
 
-boost::system::result<std::string, FileRefusal> regularFile(const std::string& path, std::size_t most, int directory) {
+boost::system::result<std::string, FileError> regularFile(const std::string& path, std::size_t most, int directory) {
   const auto file = openRegular(path, directory);
   if (!file) return file.error();
   std::string text;
@@ -51,7 +51,7 @@ boost::system::result<std::string, FileRefusal> regularFile(const std::string& p
     if (got == 0) return {boost::system::in_place_value, std::move(text)};
     if (got > 0) text.append(room.data(), static_cast<std::size_t>(got));
   }
-  return FileRefusal{"is longer than " + std::to_string(most >> 10U) + " KiB"};
+  return FileError{"is longer than " + std::to_string(most >> 10U) + " KiB"};
 }
 
 StoreResult<std::string> passwordIn(const std::string& path) {

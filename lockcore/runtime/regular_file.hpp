@@ -16,24 +16,23 @@
 namespace tenure {
 
 /// "cannot be read: No such file or directory", "is not a regular file", "is longer than 64 KiB".
-struct FileRefusal {
+struct FileError {
   std::string why{};
   /// The system refused: the file is missing, this user may not read it, the disk fails. Otherwise the file itself is
   /// wrong, here and everywhere.
   bool bySystem{false};
 };
-[[noreturn]] TENURE_API void throw_exception_from_error(const FileRefusal& refusal,
-                                                        const boost::source_location& where);
+[[noreturn]] TENURE_API void throw_exception_from_error(const FileError& error, const boost::source_location& where);
 
 /// What is wrong with a path among options, in words; empty: nothing. An empty path is none.
 [[nodiscard]] TENURE_API std::string faultOfPath(std::string_view path);
 
 /// What is in a regular file of at most `most` bytes (whole KiB). Waits for no pipe and no device, so it may be called
-/// where nobody would notice a wait. The refusal never has a part of the content. A relative path starts at
+/// where nobody would notice a wait. The rejection never has a part of the content. A relative path starts at
 /// `directory`, an open descriptor.
-[[nodiscard]] TENURE_API boost::system::result<std::string, FileRefusal> regularFile(const std::string& path,
-                                                                                     std::size_t most,
-                                                                                     int directory = AT_FDCWD);
+[[nodiscard]] TENURE_API boost::system::result<std::string, FileError> regularFile(const std::string& path,
+                                                                                   std::size_t most,
+                                                                                   int directory = AT_FDCWD);
 
 /// The first line of a file with a password, without its end. The error names the file and never what is in it.
 [[nodiscard]] TENURE_API StoreResult<std::string> passwordIn(const std::string& path);

@@ -50,7 +50,7 @@ StoreResult<Applied> planToken(const std::string& where, const WriteRequest& req
   const FencingToken highest = std::max(copy, counter);
   const FencingToken revision{stored.revision};
   // Where somebody deleted everything, or commits may be lost, the revision knows more of the tokens.
-  if (auto refused = refusalOfFloor(request, std::max(highest, revision))) return *std::move(refused);
+  if (auto refused = errorOfFloor(request, std::max(highest, revision))) return *std::move(refused);
   const FencingToken known = std::max({highest, request.tokenFloor, revision});
   if (known >= maxFencingToken) return tokensExhausted(request.key);
   Applied plan{known.next()};

@@ -85,7 +85,7 @@ class RegisterStore final : public ExtendedStore {
   }
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    if (auto refused = refusalOf(key)) return core_->post(std::move(handler), ReadOutcome{*std::move(refused)});
+    if (auto refused = errorOf(key)) return core_->post(std::move(handler), ReadOutcome{*std::move(refused)});
     // A holder that reads is in doubt, and has as little time as for a renewal.
     const auto known = core_->known.find(key);
     const bool holds = known && known->own;
@@ -121,7 +121,7 @@ class RegisterStore final : public ExtendedStore {
   }
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    if (auto refused = refusalOf(request)) return refuse(std::move(handler), *std::move(refused));
+    if (auto refused = errorOf(request)) return refuse(std::move(handler), *std::move(refused));
     const StoreStatus begun = core_->extras->beforeWrite(request, handler);
     if (begun.has_error()) return refuse(std::move(handler), begun.error());
     RegisterCall call{request.key, doing(request.purpose), deadline(options), true};
@@ -134,24 +134,24 @@ class RegisterStore final : public ExtendedStore {
   }
 
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    if (auto refused = refusalOfPrefix(prefix)) return core_->post(std::move(handler), ListOutcome{*refused});
+    if (auto refused = errorOfPrefix(prefix)) return core_->post(std::move(handler), ListOutcome{*refused});
     nextPage(std::make_shared<Listing>(Listing{core_, std::move(prefix), deadline(options), std::move(handler)}), "");
   }
 
   void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
-    if (auto refused = refusalOfPrefix(prefix)) return core_->post(std::move(handler), PageOutcome{*refused});
+    if (auto refused = errorOfPrefix(prefix)) return core_->post(std::move(handler), PageOutcome{*refused});
     core_->leases->scan(prefix, from, deadline(options), std::move(handler));
   }
 
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
+    if (auto refused = errorOf(key)) return refuse(std::move(handler), *std::move(refused));
     change(
         {key, "asking for a step-down of", deadline(options)},
         [token](const StoredLease& stored) { return decideStepDown(token, stored); }, std::move(handler));
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
-    if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
+    if (auto refused = errorOf(key)) return refuse(std::move(handler), *std::move(refused));
     change(
         {key, "removing the record of", deadline(options)},
         [version = std::move(version)](const StoredLease& stored) { return decideRemoval(version, stored); },
@@ -159,7 +159,7 @@ class RegisterStore final : public ExtendedStore {
   }
 
   void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
-    if (auto refused = refusalOf(key)) return core_->post(std::move(handler), StoreResult<StoredTokens>{*refused});
+    if (auto refused = errorOf(key)) return core_->post(std::move(handler), StoreResult<StoredTokens>{*refused});
     core_->leases->load({key, "reading the tokens of", deadline(options)},
                         [core = core_, key, handler = std::move(handler)](const StoreResult<LoadedLease>& loaded) {
                           if (loaded.has_error()) return handler(loaded.error());
@@ -169,7 +169,7 @@ class RegisterStore final : public ExtendedStore {
 
   void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
                  WriteHandler handler) override {
-    if (auto refused = refusalOfRecovery(key, token)) return refuse(std::move(handler), *std::move(refused));
+    if (auto refused = errorOfRecovery(key, token)) return refuse(std::move(handler), *std::move(refused));
     SystemRandom random;
     change(
         {key, "setting the tokens of", deadline(options)},
@@ -210,7 +210,7 @@ class RegisterStore final : public ExtendedStore {
     return {core_->scheduler->clock(), options.timeout};
   }
 
-  [[nodiscard]] std::optional<StoreError> refusalOfPrefix(const std::string& prefix) const {
+  [[nodiscard]] std::optional<StoreError> errorOfPrefix(const std::string& prefix) const {
     if (isPlainText(prefix)) return std::nullopt;
     return StoreError{ErrorClass::misconfigured, core_->leases->where() + ": the prefix is not UTF-8 text without NUL"};
   }

@@ -62,8 +62,8 @@ std::optional<OptionFault> faultOfLease(milliseconds lease) {
 }
 
 /// Everything that is wrong with an acquisition, found before anything is sent.
-std::optional<LockError> refusalOf(const LeaseKey& key, const std::string& owner, const TokenAcquireOptions& options,
-                                   LeaseStore& store) {
+std::optional<LockError> errorOf(const LeaseKey& key, const std::string& owner, const TokenAcquireOptions& options,
+                                 LeaseStore& store) {
   OptionFaults faults;
   for (const std::string& fault : faultsOf(key)) faults.push_back({"key", "the lock's name " + fault});
   if (const auto fault = faultOfCandidateName(owner)) faults.push_back({"owner", "the owner " + *fault});
@@ -113,7 +113,7 @@ LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger) : logge
 LockResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
   if (auto forked = inChild(*store_)) return *std::move(forked);
   const std::string name = options.owner.empty() ? hostNameAsCandidate() : options.owner;
-  if (auto refused = refusalOf(key, name, options, *store_)) return *std::move(refused);
+  if (auto refused = errorOf(key, name, options, *store_)) return *std::move(refused);
   SystemRandom random;
   MachineOptions machine{key, newCandidate(name, random), LeaseTiming::from({.duration = options.lease}).value()};
   machine.data = options.data;

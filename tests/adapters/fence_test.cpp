@@ -11,51 +11,51 @@ TermStamp stamp(std::uint64_t token, std::string holder = "a#1") {
   return {"billing", FencingToken{token}, std::move(holder)};
 }
 
-TEST(Fence, admitsTheFirstWriteOfALease) { EXPECT_FALSE(fenceRefusal(stamp(1), std::nullopt)); }
+TEST(Fence, admitsTheFirstWriteOfALease) { EXPECT_FALSE(termError(stamp(1), std::nullopt)); }
 
 TEST(Fence, admitsALaterTermAndTheSameTermOfTheSameHolder) {
-  EXPECT_FALSE(fenceRefusal(stamp(8), stamp(7, "b#2")));
-  EXPECT_FALSE(fenceRefusal(stamp(7), stamp(7)));
-  EXPECT_FALSE(fenceRefusal(stamp(7), stamp(7, ""))) << "nobody is known to have that token";
+  EXPECT_FALSE(termError(stamp(8), stamp(7, "b#2")));
+  EXPECT_FALSE(termError(stamp(7), stamp(7)));
+  EXPECT_FALSE(termError(stamp(7), stamp(7, ""))) << "nobody is known to have that token";
 }
 
 TEST(Fence, refusesALowerTokenAsStale) {
   for (const char* holder : {"a#1", "b#2", ""}) {
-    const auto refusal = fenceRefusal(stamp(6), stamp(7, holder));
-    ASSERT_TRUE(refusal);
-    ASSERT_NE(refusal->stale(), nullptr);
-    EXPECT_EQ(*refusal->stale(), (StaleToken{FencingToken{6}, FencingToken{7}}));
-    EXPECT_EQ(refusal->foreign(), nullptr);
-    EXPECT_EQ(refusal->trouble(), nullptr);
+    const auto error = termError(stamp(6), stamp(7, holder));
+    ASSERT_TRUE(error);
+    ASSERT_NE(error->stale(), nullptr);
+    EXPECT_EQ(*error->stale(), (StaleToken{FencingToken{6}, FencingToken{7}}));
+    EXPECT_EQ(error->foreign(), nullptr);
+    EXPECT_EQ(error->writeError(), nullptr);
   }
   EXPECT_EQ(
-      fenceRefusal(stamp(6), stamp(7, "b#2"))->message,
+      termError(stamp(6), stamp(7, "b#2"))->message,
       "lease \"billing\": refused a write of a (1) with fencing token 6, because b (2) has written with token 7; the "
       "writer's term is over and its work must stop");
 }
 
 TEST(Fence, refusesTheSameTokenOfAnotherHolder) {
-  const auto refusal = fenceRefusal(stamp(7, "a#1"), stamp(7, "a#2"));
-  ASSERT_TRUE(refusal);
-  ASSERT_NE(refusal->foreign(), nullptr);
-  EXPECT_EQ(*refusal->foreign(), (ForeignTerm{FencingToken{7}, "a#2"}));
-  EXPECT_NE(refusal->message.find("an old copy of the store"), std::string::npos);
+  const auto error = termError(stamp(7, "a#1"), stamp(7, "a#2"));
+  ASSERT_TRUE(error);
+  ASSERT_NE(error->foreign(), nullptr);
+  EXPECT_EQ(*error->foreign(), (ForeignTerm{FencingToken{7}, "a#2"}));
+  EXPECT_NE(error->message.find("an old copy of the store"), std::string::npos);
 }
 
 TEST(Fence, refusesStampsThatAreNone) {
-  EXPECT_FALSE(refusalOf(stamp(1)));
-  EXPECT_FALSE(refusalOf(TermStamp{"it's \"odd\" 😀\n", maxFencingToken, "x"}));
+  EXPECT_FALSE(errorOf(stamp(1)));
+  EXPECT_FALSE(errorOf(TermStamp{"it's \"odd\" 😀\n", maxFencingToken, "x"}));
   for (const TermStamp& bad :
        {TermStamp{"", FencingToken{1}, "a"}, TermStamp{"l", FencingToken{}, "a"}, TermStamp{"l", FencingToken{1}, ""},
         TermStamp{"l", maxFencingToken.next(), "a"}, TermStamp{std::string{"l\0", 2}, FencingToken{1}, "a"},
         TermStamp{"l", FencingToken{1}, "\xFF"}}) {
-    const auto refusal = refusalOf(bad);
-    ASSERT_TRUE(refusal);
-    ASSERT_NE(refusal->trouble(), nullptr);
-    EXPECT_EQ(refusal->trouble()->error.errorClass, ErrorClass::misconfigured);
-    EXPECT_FALSE(refusal->trouble()->mayBeWritten);
+    const auto error = errorOf(bad);
+    ASSERT_TRUE(error);
+    ASSERT_NE(error->writeError(), nullptr);
+    EXPECT_EQ(error->writeError()->error.errorClass, ErrorClass::misconfigured);
+    EXPECT_FALSE(error->writeError()->mayBeWritten);
   }
-  EXPECT_EQ(refusalOf(TermStamp{})->message,
+  EXPECT_EQ(errorOf(TermStamp{})->message,
             "lease \"\": the stamp of a write is wrong: it names no lease; it names no holder; it has no fencing "
             "token, so it belongs to no term");
 }
@@ -70,7 +70,7 @@ TEST(Fence, stampsAnythingThatHasALeaseATokenAndAHolder) {
 }
 
 TEST(Fence, anErrorThrowsItsMessageWhenAValueIsAskedFor) {
-  const FenceResult<void> result = *fenceRefusal(stamp(6), stamp(7));
+  const FenceResult<void> result = *termError(stamp(6), stamp(7));
   EXPECT_THROW(result.value(), std::runtime_error);
 }
 

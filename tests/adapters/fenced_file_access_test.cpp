@@ -216,13 +216,13 @@ TEST_F(FencedFileAccess, aFenceOfAnotherUserIsNotBelieved) {
   EXPECT_TRUE(file.append(stamp(5), "x").has_value());
   for (const uid_t other : {nobody, uid_t{1}}) {
     ASSERT_EQ(chown((path_ + ".fence").c_str(), other, other), 0);
-    const std::string refusal =
+    const std::string error =
         path_ + ".fence failed: it belongs to another user: if a fence of that user made it, run as that user";
-    EXPECT_TRUE(says(open(), refusal));
-    EXPECT_TRUE(says(file.append(stamp(5), "y"), refusal));
-    EXPECT_TRUE(says(file.read(), refusal));
-    EXPECT_TRUE(says(file.highestSeen("billing"), refusal));
-    EXPECT_TRUE(says(openFencedFileMemory(path_), refusal));
+    EXPECT_TRUE(says(open(), error));
+    EXPECT_TRUE(says(file.append(stamp(5), "y"), error));
+    EXPECT_TRUE(says(file.read(), error));
+    EXPECT_TRUE(says(file.highestSeen("billing"), error));
+    EXPECT_TRUE(says(openFencedFileMemory(path_), error));
   }
   ASSERT_EQ(chown((path_ + ".fence").c_str(), 0, 0), 0);
   EXPECT_TRUE(file.append(stamp(5), "y").has_value());
@@ -232,13 +232,13 @@ TEST_F(FencedFileAccess, aFenceOfAnotherUserIsNotBelieved) {
 TEST_F(FencedFileAccess, aLockOfAnotherUserIsRefused) {
   ASSERT_NO_FATAL_FAILURE(needsRoot());
   if (IsSkipped()) return;
-  const std::string refusal = path_ + ".fence.lock failed: it belongs to another user";
+  const std::string error = path_ + ".fence.lock failed: it belongs to another user";
   for (const mode_t mode : {0666U, 0600U}) {
     std::ofstream{path_ + ".fence.lock"};
     chmod((path_ + ".fence.lock").c_str(), mode);
     ASSERT_EQ(chown((path_ + ".fence.lock").c_str(), 1, 1), 0);
-    EXPECT_TRUE(says(open(), refusal));
-    EXPECT_EQ(asNobody([&] { return says(open(), refusal) ? 0 : 1; }), 0) << mode;
+    EXPECT_TRUE(says(open(), error));
+    EXPECT_EQ(asNobody([&] { return says(open(), error) ? 0 : 1; }), 0) << mode;
     std::filesystem::remove(path_ + ".fence.lock");
   }
 }

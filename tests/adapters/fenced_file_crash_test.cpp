@@ -103,7 +103,7 @@ bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed, boo
       continue;
     }
     // Without an answer, or with "may be written", both are possible. With "not written" the content must not be there.
-    if (ended || (fault->trouble() != nullptr && fault->trouble()->mayBeWritten)) possible.push_back(next);
+    if (ended || (fault->writeError() != nullptr && fault->writeError()->mayBeWritten)) possible.push_back(next);
     if (then == Then::restart) disk.restart();
     if (std::exchange(andPower, false)) {
       // The other process continues from what it finds, without opening anything again.
@@ -207,7 +207,7 @@ TEST(FencedFileCrash, aReplacementThatFailedBeforeItsRenameLeavesNothing) {
     if (!disk.struck()) break;
     if (!done.has_error()) continue;
     const FenceError fault = done.error();
-    if (fault.trouble()->mayBeWritten || fault.message.find("renaming the fence") != std::string::npos) continue;
+    if (fault.writeError()->mayBeWritten || fault.message.find("renaming the fence") != std::string::npos) continue;
     EXPECT_EQ(disk.names(), whole) << "call " << call << ": " << fault.message;
     ++failed;
   }

@@ -164,7 +164,7 @@ TEST_F(FencedFileLocks, whoIsFrozenWhileItMakesTheFirstFenceReplacesNone) {
   const auto fault = first.open();
   ASSERT_TRUE(fault);
   EXPECT_TRUE(contains(fault->message, "renaming the fence failed: File exists")) << fault->message;
-  EXPECT_FALSE(fault->trouble()->mayBeWritten);
+  EXPECT_FALSE(fault->writeError()->mayBeWritten);
   EXPECT_EQ(laterWrite(), "written");
   EXPECT_EQ(content(), "base\nlater\nlater\n");
   EXPECT_EQ(token(), 7U);
@@ -183,7 +183,7 @@ TEST_F(FencedFileLocks, theNextWriterFinishesAReplacementWhoseLockWasRemoved) {
   EXPECT_EQ(later, "written");
   EXPECT_EQ(content(), "mine\nlater\n");
   ASSERT_TRUE(mine.has_error());
-  EXPECT_TRUE(FenceError{mine.error()}.trouble()->mayBeWritten) << said(mine);
+  EXPECT_TRUE(FenceError{mine.error()}.writeError()->mayBeWritten) << said(mine);
 }
 
 TEST_F(FencedFileLocks, aReaderThatIsFrozenWhileItCutsOffDoesNotCutAnAcceptedWrite) {

@@ -95,7 +95,7 @@ TEST_F(FencedFileTest, refusesAFileThatIsShorterThanWhatWasAccepted) {
   for (const auto& result : {file.append(stamp(6), "three\n"), file.replace(stamp(6), "three\n")}) {
     ASSERT_TRUE(result.has_error());
     const FenceError error = result.error();
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt) << error.message;
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::corrupt) << error.message;
     EXPECT_NE(error.message.find("has 4 bytes, but 8 were accepted"), std::string::npos) << error.message;
   }
   EXPECT_EQ(bytes(), "one\n");
@@ -110,13 +110,13 @@ TEST_F(FencedFileTest, failsClosedWithoutItsFence) {
     put(bad, ".fence");
     const auto refused = file.append(stamp(6), "two\n");
     ASSERT_TRUE(refused.has_error());
-    EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::corrupt);
+    EXPECT_EQ(FenceError{refused.error()}.writeError()->error.errorClass, ErrorClass::corrupt);
     EXPECT_TRUE(FencedFile::open(path_).has_error());
   }
   ASSERT_EQ(unlink((path_ + ".fence").c_str()), 0);
   const auto gone = file.append(stamp(6), "two\n");
   ASSERT_TRUE(gone.has_error());
-  EXPECT_EQ(FenceError{gone.error()}.trouble()->error.errorClass, ErrorClass::misconfigured);
+  EXPECT_EQ(FenceError{gone.error()}.writeError()->error.errorClass, ErrorClass::misconfigured);
   put(good, ".fence");
   EXPECT_TRUE(file.append(stamp(6), "two\n").has_value());
   EXPECT_EQ(bytes(), "one\ntwo\n");
@@ -127,7 +127,7 @@ TEST_F(FencedFileTest, refusesPathsThatCannotBe) {
                                  directory_.file("no/such/file"), std::string{"a\0b", 3}}) {
     const auto refused = FencedFile::open(bad);
     ASSERT_TRUE(refused.has_error()) << bad;
-    EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::misconfigured)
+    EXPECT_EQ(FenceError{refused.error()}.writeError()->error.errorClass, ErrorClass::misconfigured)
         << FenceError{refused.error()}.message;
   }
 }

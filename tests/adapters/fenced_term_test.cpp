@@ -56,17 +56,17 @@ TEST_F(FencedTermTest, sendsNothingOnceItIsOver) {
 }
 
 TEST_F(FencedTermTest, reportsAStaleTokenAndNothingElse) {
-  (void)writeUnder(term(), *fenceRefusal(mine, TermStamp{"billing", FencingToken{5}, "b#2"}));
-  (void)writeUnder(term(), fenceTrouble({ErrorClass::transient, "busy"}));
+  (void)writeUnder(term(), *termError(mine, TermStamp{"billing", FencingToken{5}, "b#2"}));
+  (void)writeUnder(term(), fenceError({ErrorClass::transient, "busy"}));
   EXPECT_TRUE(reported_.empty());
-  (void)writeUnder(term(), *fenceRefusal(mine, TermStamp{"billing", FencingToken{9}, "b#2"}));
+  (void)writeUnder(term(), *termError(mine, TermStamp{"billing", FencingToken{9}, "b#2"}));
   EXPECT_EQ(reported_, std::vector<FencingToken>{FencingToken{9}});
 }
 
 TEST_F(FencedTermTest, needsNeitherAClockNorAnybodyToTell) {
   const FencedTerm bare{mine, {}, {}};
-  EXPECT_EQ(bare.refusal(), std::nullopt);
-  EXPECT_TRUE(writeUnder(bare, *fenceRefusal(mine, TermStamp{"billing", FencingToken{9}, "b#2"})).has_error());
+  EXPECT_EQ(bare.error(), std::nullopt);
+  EXPECT_TRUE(writeUnder(bare, *termError(mine, TermStamp{"billing", FencingToken{9}, "b#2"})).has_error());
 }
 
 TEST(FenceText, readsWhatAdaptersWriteAndNothingElse) {

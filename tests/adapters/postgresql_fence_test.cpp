@@ -47,9 +47,9 @@ class PostgresqlFenceTest : public testing::Test {
   std::optional<PostgresqlFence> fence_;
 };
 
-WriteTrouble troubleOf(const FenceResult<void>& result) {
+WriteError errorOf(const FenceResult<void>& result) {
   const FenceError error = result.error();
-  return error.trouble() != nullptr ? *error.trouble() : WriteTrouble{{ErrorClass::corrupt, "no trouble"}, true};
+  return error.writeError() != nullptr ? *error.writeError() : WriteError{{ErrorClass::corrupt, "no error"}, true};
 }
 
 TEST_F(PostgresqlFenceTest, refusesBeforeTheWorkRunsAndLeavesNoTransactionOpen) {
@@ -67,8 +67,8 @@ TEST_F(PostgresqlFenceTest, rollsBackAFailedWorkWithItsToken) {
     return add(connection, "one");  // not unique
   });
   ASSERT_TRUE(failed.has_error());
-  EXPECT_EQ(troubleOf(failed).error.errorClass, ErrorClass::misconfigured);
-  EXPECT_FALSE(troubleOf(failed).mayBeWritten);
+  EXPECT_EQ(errorOf(failed).error.errorClass, ErrorClass::misconfigured);
+  EXPECT_FALSE(errorOf(failed).mayBeWritten);
   EXPECT_NE(failed.error().message.find("SQLSTATE 23505"), std::string::npos) << failed.error().message;
   EXPECT_NE(failed.error().message.find("PostgreSQL database postgres"), std::string::npos) << failed.error().message;
   EXPECT_EQ(ledger(), "one");
@@ -105,7 +105,7 @@ TEST_F(PostgresqlFenceTest, reportsAWorkThatEndsTheTransaction) {
   for (const char* end : {"COMMIT", "COMMIT; BEGIN", "ROLLBACK", "ROLLBACK; BEGIN"}) {
     const auto ended = fence_->write(stamp(5), [&](PGconn* connection) { PQclear(PQexec(connection, end)); });
     ASSERT_TRUE(ended.has_error()) << end;
-    EXPECT_TRUE(troubleOf(ended).mayBeWritten) << end;
+    EXPECT_TRUE(errorOf(ended).mayBeWritten) << end;
     EXPECT_NE(ended.error().message.find("take COMMIT and ROLLBACK out"), std::string::npos) << ended.error().message;
     EXPECT_TRUE(idle()) << end;
   }
@@ -153,8 +153,8 @@ TEST_F(PostgresqlFenceTest, aLaterTermWaitsForWritesUnderWayNoLongerThanItsLockT
   const auto outer = fence_->write(stamp(5), [&](PGconn* connection) {
     const auto busy = successor.write(stamp(6, "b#2"), [](PGconn* inner) { return add(inner, "two"); });
     EXPECT_TRUE(busy.has_error());
-    EXPECT_EQ(troubleOf(busy).error.errorClass, ErrorClass::transient) << busy.error().message;
-    EXPECT_FALSE(troubleOf(busy).mayBeWritten);
+    EXPECT_EQ(errorOf(busy).error.errorClass, ErrorClass::transient) << busy.error().message;
+    EXPECT_FALSE(errorOf(busy).mayBeWritten);
     EXPECT_NE(busy.error().message.find("SQLSTATE 55P03"), std::string::npos) << busy.error().message;
     return add(connection, "three");
   });
@@ -173,8 +173,8 @@ TEST_F(PostgresqlFenceTest, theServerLetsASuccessorPastAWriterThatStandsStill) {
     return add(connection, "three");
   });
   ASSERT_TRUE(late.has_error());
-  EXPECT_EQ(troubleOf(late).error.errorClass, ErrorClass::transient) << late.error().message;
-  EXPECT_FALSE(troubleOf(late).mayBeWritten);
+  EXPECT_EQ(errorOf(late).error.errorClass, ErrorClass::transient) << late.error().message;
+  EXPECT_FALSE(errorOf(late).mayBeWritten);
   EXPECT_EQ(ledger(), "one two");
   PQreset(frozenConnection.raw());
   frozenConnection.exec("SET search_path = " + schema_.name());
@@ -196,22 +196,22 @@ TEST_F(PostgresqlFenceTest, aSnapshotFromBeforeAChangeOfTermsIsNotAdmitted) {
     EXPECT_TRUE(later.has_value());
     const auto old = write(stamp(seen.value()), "stale");
     ASSERT_TRUE(old.has_error());
-    EXPECT_EQ(troubleOf(old).error.errorClass, ErrorClass::transient) << old.error().message;
+    EXPECT_EQ(errorOf(old).error.errorClass, ErrorClass::transient) << old.error().message;
     EXPECT_NE(old.error().message.find("SQLSTATE 40001"), std::string::npos) << old.error().message;
     database_.exec("ROLLBACK");
   }
   EXPECT_EQ(ledger(), "one REPEATABLE READ SERIALIZABLE");
 }
 
-TEST_F(PostgresqlFenceTest, aLostConnectionIsTransientTroubleAndNothingWasWritten) {
+TEST_F(PostgresqlFenceTest, aLostConnectionIsATransientErrorAndNothingWasWritten) {
   const std::string pid = database_.text("SELECT pg_backend_pid()");
   const auto lost = fence_->write(stamp(5), [&](PGconn* connection) {
     observer_.exec("SELECT pg_terminate_backend(" + pid + ")");
     return add(connection, "one");
   });
   ASSERT_TRUE(lost.has_error());
-  EXPECT_EQ(troubleOf(lost).error.errorClass, ErrorClass::transient) << lost.error().message;
-  EXPECT_FALSE(troubleOf(lost).mayBeWritten);
+  EXPECT_EQ(errorOf(lost).error.errorClass, ErrorClass::transient) << lost.error().message;
+  EXPECT_FALSE(errorOf(lost).mayBeWritten);
   const auto gone = write(stamp(5), "two");
   ASSERT_TRUE(gone.has_error());
   EXPECT_NE(gone.error().message.find("PQreset"), std::string::npos) << gone.error().message;
@@ -226,8 +226,8 @@ TEST_F(PostgresqlFenceTest, aConnectionLostInTheCommitLeavesTheWriteOpen) {
     return done;
   });
   ASSERT_TRUE(lost.has_error());
-  EXPECT_EQ(troubleOf(lost).error.errorClass, ErrorClass::transient) << lost.error().message;
-  EXPECT_TRUE(troubleOf(lost).mayBeWritten) << "the client cannot know whether the COMMIT got through";
+  EXPECT_EQ(errorOf(lost).error.errorClass, ErrorClass::transient) << lost.error().message;
+  EXPECT_TRUE(errorOf(lost).mayBeWritten) << "the client cannot know whether the COMMIT got through";
 }
 
 TEST_F(PostgresqlFenceTest, opensOutsideOfTransactionsAndInUtf8Only) {
@@ -251,7 +251,7 @@ TEST_F(PostgresqlFenceTest, worksForARoleThatMayOnlyUseTheTable) {
   const auto refused = PostgresqlFence::open(database_.raw());
   EXPECT_TRUE(refused.has_error());
   if (refused.has_error()) {
-    EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::credentials);
+    EXPECT_EQ(FenceError{refused.error()}.writeError()->error.errorClass, ErrorClass::credentials);
     EXPECT_NE(refused.error().message.find("grant SELECT, INSERT and UPDATE"), std::string::npos)
         << refused.error().message;
   }

@@ -51,7 +51,7 @@ class PostgresqlLeaseRowTest : public testing::Test {
       return add(connection, entry);
     });
   }
-  [[nodiscard]] FenceError refusalOf(const TermStamp& term) {
+  [[nodiscard]] FenceError errorOf(const TermStamp& term) {
     const auto written = write(term, "refused");
     EXPECT_TRUE(written.has_error());
     EXPECT_EQ(ledger().find("refused"), std::string::npos);
@@ -79,7 +79,7 @@ TEST_F(PostgresqlLeaseRowTest, aTermThatTheRowShowsWrites) {
 TEST_F(PostgresqlLeaseRowTest, aLostLeaseIsRefusedBeforeItsSuccessorHasWritten) {
   EXPECT_TRUE(write(stamp(5), "one").has_value());
   takeOver(stamp(6, "b#2"));
-  const FenceError error = refusalOf(stamp(5));
+  const FenceError error = errorOf(stamp(5));
   ASSERT_NE(error.stale(), nullptr) << error.message;
   EXPECT_EQ(*error.stale(), (StaleToken{FencingToken{5}, FencingToken{6}}));
   EXPECT_NE(error.message.find("has reached token 6"), std::string::npos) << error.message;
@@ -99,37 +99,37 @@ TEST_F(PostgresqlLeaseRowTest, aStaleTokenOfTheRowIsReportedToTheTerm) {
 
 TEST_F(PostgresqlLeaseRowTest, aReleasedOrRemovedTermIsOver) {
   EXPECT_EQ(candidates_.tryRelease(), "");
-  FenceError error = refusalOf(stamp(5));
+  FenceError error = errorOf(stamp(5));
   EXPECT_NE(error.over(), nullptr) << error.message;
   EXPECT_NE(error.message.find("it was released"), std::string::npos) << error.message;
   EXPECT_EQ(candidates_.tryRemove(), "");
-  error = refusalOf(stamp(5));
+  error = errorOf(stamp(5));
   EXPECT_NE(error.over(), nullptr) << error.message;
   EXPECT_NE(error.message.find("removed"), std::string::npos) << error.message;
-  error = refusalOf(stamp(4));
+  error = errorOf(stamp(4));
   ASSERT_NE(error.stale(), nullptr) << error.message;
   EXPECT_EQ(error.stale()->highestSeen, FencingToken{5}) << "the counter stays";
 }
 
 TEST_F(PostgresqlLeaseRowTest, aTermThatThisDatabaseHasNotSeenIsRefused) {
-  const FenceError ahead = refusalOf(stamp(7));
+  const FenceError ahead = errorOf(stamp(7));
   EXPECT_NE(ahead.over(), nullptr) << ahead.message;
   EXPECT_NE(ahead.message.find("has lost the term"), std::string::npos) << ahead.message;
-  const FenceError foreign = refusalOf(stamp(5, "c#3"));
+  const FenceError foreign = errorOf(stamp(5, "c#3"));
   ASSERT_NE(foreign.foreign(), nullptr) << foreign.message;
   EXPECT_EQ(foreign.foreign()->holder, "a#1");
-  const FenceError unknown = refusalOf(stamp(5, "a#1", "Billing"));
-  ASSERT_NE(unknown.trouble(), nullptr) << unknown.message;
-  EXPECT_EQ(unknown.trouble()->error.errorClass, ErrorClass::misconfigured);
+  const FenceError unknown = errorOf(stamp(5, "a#1", "Billing"));
+  ASSERT_NE(unknown.writeError(), nullptr) << unknown.message;
+  EXPECT_EQ(unknown.writeError()->error.errorClass, ErrorClass::misconfigured);
   EXPECT_NE(unknown.message.find("has no row in table"), std::string::npos) << unknown.message;
   EXPECT_EQ(fence_->highestSeen("billing").value(), std::nullopt) << "nothing of a refused write is remembered";
 }
 
 TEST_F(PostgresqlLeaseRowTest, aNumberThatIsNoTokenIsDamage) {
   candidates_.database().exec("UPDATE tenure_lease SET token = 9007199254740992");
-  const FenceError error = refusalOf(stamp(5));
-  ASSERT_NE(error.trouble(), nullptr) << error.message;
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt);
+  const FenceError error = errorOf(stamp(5));
+  ASSERT_NE(error.writeError(), nullptr) << error.message;
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::corrupt);
 }
 
 TEST_F(PostgresqlLeaseRowTest, aTakeoverWaitsForAWriteUnderWayAndRenewalsPass) {
@@ -161,9 +161,9 @@ TEST_F(PostgresqlLeaseRowTest, anAnnouncedTakeoverPassesTheWriteUnderWayAndRefus
   ASSERT_TRUE(refused) << "overlapping writes would keep every takeover out";
   EXPECT_NE(refused->over(), nullptr) << refused->message;
   EXPECT_NE(refused->message.find("announced"), std::string::npos) << refused->message;
-  EXPECT_NE(refusalOf(stamp(5)).over(), nullptr);
+  EXPECT_NE(errorOf(stamp(5)).over(), nullptr);
   takeOver(stamp(7, "b#2"));
-  EXPECT_NE(refusalOf(stamp(5)).stale(), nullptr);
+  EXPECT_NE(errorOf(stamp(5)).stale(), nullptr);
   EXPECT_TRUE(write(stamp(7, "b#2"), "successor").has_value());
   EXPECT_EQ(ledger(), "one successor");
 }
@@ -178,7 +178,7 @@ TEST_F(PostgresqlLeaseRowTest, aCounterThatWasSetBackAnnouncesNothing) {
 TEST_F(PostgresqlLeaseRowTest, aCounterThatWasRaisedByHandEndsTheTermAndClaimsNoTakeover) {
   for (const char* counter : {"7", "9223372036854775807"}) {
     candidates_.database().exec(std::string{"UPDATE tenure_lease SET counter = "} + counter);
-    const FenceError refused = refusalOf(stamp(5));
+    const FenceError refused = errorOf(stamp(5));
     EXPECT_NE(refused.over(), nullptr) << refused.message;
     EXPECT_EQ(refused.message.find("announced"), std::string::npos) << refused.message;
     EXPECT_NE(refused.message.find("below the counter " + std::string{counter}), std::string::npos) << refused.message;
@@ -212,12 +212,12 @@ TEST_F(PostgresqlLeaseRowTest, aWriteThatMeetsATakeoverUnderWayWaitsForItAndIsRe
   const test::PostgresqlConnection taking{schema_.name()};
   taking.exec("BEGIN; UPDATE tenure_lease SET token = 6, counter = 6, holder = 'b#2'");
   fence_.emplace(open(database_, {.lockTimeout = 100ms}));
-  const FenceError waited = refusalOf(stamp(5));
-  ASSERT_NE(waited.trouble(), nullptr) << waited.message;
-  EXPECT_EQ(waited.trouble()->error.errorClass, ErrorClass::transient);
+  const FenceError waited = errorOf(stamp(5));
+  ASSERT_NE(waited.writeError(), nullptr) << waited.message;
+  EXPECT_EQ(waited.writeError()->error.errorClass, ErrorClass::transient);
   EXPECT_NE(waited.message.find("SQLSTATE 55P03"), std::string::npos) << waited.message;
   taking.exec("COMMIT");
-  EXPECT_NE(refusalOf(stamp(5)).stale(), nullptr);
+  EXPECT_NE(errorOf(stamp(5)).stale(), nullptr);
 }
 
 TEST_F(PostgresqlLeaseRowTest, aSnapshotBeforeATakeoverIsRefusedAndOneBeforeARenewalIsNot) {
@@ -255,7 +255,7 @@ TEST_F(PostgresqlLeaseRowTest, aWriterThatStandsStillDelaysATakeoverForHalfALeas
       return add(connection, "late");
     });
     ASSERT_TRUE(late.has_error());
-    EXPECT_FALSE(FenceError{late.error()}.trouble()->mayBeWritten);
+    EXPECT_FALSE(FenceError{late.error()}.writeError()->mayBeWritten);
     takeOver(stamp(60'006), leaseMs);
   }
   EXPECT_EQ(ledger(), "");
@@ -288,7 +288,7 @@ TEST_F(PostgresqlLeaseRowTest, opensOnlyWhereTheTableIsAndTheRoleMayLockIt) {
   database_.exec("ALTER TABLE tenure_lease RENAME TO elsewhere");
   const auto missing = PostgresqlFence::open(database_.raw(), test::PostgresqlLeases::checkedBy(schema_.name()));
   ASSERT_TRUE(missing.has_error());
-  EXPECT_EQ(FenceError{missing.error()}.trouble()->error.errorClass, ErrorClass::misconfigured);
+  EXPECT_EQ(FenceError{missing.error()}.writeError()->error.errorClass, ErrorClass::misconfigured);
   EXPECT_NE(missing.error().message.find("SQLSTATE 42P01"), std::string::npos) << missing.error().message;
   EXPECT_NE(missing.error().message.find("tenure init"), std::string::npos) << missing.error().message;
   database_.exec("ALTER TABLE elsewhere RENAME TO tenure_lease");
@@ -299,7 +299,7 @@ TEST_F(PostgresqlLeaseRowTest, opensOnlyWhereTheTableIsAndTheRoleMayLockIt) {
                  role + "; GRANT SELECT ON tenure_lease TO " + role + "; SET ROLE " + role);
   const auto refused = PostgresqlFence::open(database_.raw(), test::PostgresqlLeases::checkedBy(schema_.name()));
   ASSERT_TRUE(refused.has_error());
-  EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::credentials);
+  EXPECT_EQ(FenceError{refused.error()}.writeError()->error.errorClass, ErrorClass::credentials);
   EXPECT_NE(refused.error().message.find("UPDATE (renewed_at)"), std::string::npos) << refused.error().message;
   database_.exec("RESET ROLE; GRANT UPDATE (renewed_at) ON tenure_lease TO " + role + "; SET ROLE " + role);
   fence_ = open(database_);

@@ -108,7 +108,7 @@ class SqliteFenceErrors : public testing::TestWithParam<const char*> {
     vfs_.arm(plan);
     const std::optional<FenceError> error = call(fence);
     const bool failed = !vfs_.disarm().empty();
-    EXPECT_TRUE(failed || !error || error->trouble() == nullptr) << error->message;
+    EXPECT_TRUE(failed || !error || error->writeError() == nullptr) << error->message;
     EXPECT_TRUE(error || vfs_.unsynced().empty()) << "done, but not on the disk: " << vfs_.unsynced();
     EXPECT_NE(sqlite3_get_autocommit(raw), 0) << "a transaction was left open";
     {
@@ -134,8 +134,8 @@ TEST_P(SqliteFenceErrors, aWriteIsStoredWithItsTokenOrNotAtAll) {
     if (!error) {
       EXPECT_EQ(found, "2 6 b#2");
     } else {
-      EXPECT_NE(error->trouble(), nullptr) << error->message;
-      if (error->trouble() != nullptr && !error->trouble()->mayBeWritten) {
+      EXPECT_NE(error->writeError(), nullptr) << error->message;
+      if (error->writeError() != nullptr && !error->writeError()->mayBeWritten) {
         EXPECT_EQ(found, "1 5 a#1") << error->message;
       }
       EXPECT_TRUE(found == "1 5 a#1" || found == "2 6 b#2") << found;

@@ -47,7 +47,7 @@ TEST_F(SqliteFenceRace, theJudgeSeesACheckThatIsNotPartOfTheWrite) {
   SqliteFence fenceOne = SqliteFence::open(one.raw()).value();
   SqliteFence fenceTwo = SqliteFence::open(two.raw()).value();
   EXPECT_EQ(test::faultsOfLedger(reader_), std::vector<std::string>{});
-  const bool admitted = !fenceRefusal(former, fenceOne.highestSeen("ledger").value());
+  const bool admitted = !termError(former, fenceOne.highestSeen("ledger").value());
   EXPECT_TRUE(fenceTwo.write(latter, [&](sqlite3* raw) { return test::writeLedger(raw, latter); }).has_value());
   ASSERT_TRUE(admitted);
   EXPECT_EQ(test::writeLedger(one.raw(), former), SQLITE_OK);
@@ -63,7 +63,7 @@ TEST_F(SqliteFenceRace, noStaleWriteIsAcceptedWhenTwoThreadsRace) {
   std::atomic<std::uint64_t> lastToken{0};
   std::atomic<int> accepted{0};
   std::atomic<int> stale{0};
-  std::atomic<int> troubles{0};
+  std::atomic<int> errors{0};
   std::barrier start{3};
   const auto race = [&](const std::string& holder) {
     const TestDatabase database{file_};
@@ -79,7 +79,7 @@ TEST_F(SqliteFenceRace, noStaleWriteIsAcceptedWhenTwoThreadsRace) {
       } else if (written.error().stale() != nullptr) {
         ++stale;
       } else {
-        ++troubles;
+        ++errors;
       }
     }
   };
@@ -87,12 +87,12 @@ TEST_F(SqliteFenceRace, noStaleWriteIsAcceptedWhenTwoThreadsRace) {
   std::thread two{race, "b"};
   start.arrive_and_wait();
   std::vector<std::string> seenMeanwhile;
-  while (accepted + stale + troubles < writes && seenMeanwhile.empty()) seenMeanwhile = test::faultsOfLedger(reader_);
+  while (accepted + stale + errors < writes && seenMeanwhile.empty()) seenMeanwhile = test::faultsOfLedger(reader_);
   one.join();
   two.join();
   EXPECT_EQ(test::faultsOfLedger(reader_), std::vector<std::string>{});
   EXPECT_EQ(seenMeanwhile, std::vector<std::string>{});
-  EXPECT_EQ(troubles, 0);
+  EXPECT_EQ(errors, 0);
   EXPECT_EQ(accepted + stale, 2 * writes);
   EXPECT_EQ(rows(), accepted);
   EXPECT_GT(stale, 0) << "the threads never met";

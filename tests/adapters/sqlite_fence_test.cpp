@@ -128,8 +128,8 @@ TEST_P(SqliteFenceTest, rollsBackAFailedWorkWithItsToken) {
     return add("one")(database);  // not unique
   });
   ASSERT_TRUE(failed.has_error());
-  ASSERT_NE(failed.error().trouble(), nullptr);
-  EXPECT_FALSE(failed.error().trouble()->mayBeWritten);
+  ASSERT_NE(failed.error().writeError(), nullptr);
+  EXPECT_FALSE(failed.error().writeError()->mayBeWritten);
   EXPECT_NE(failed.error().message.find("UNIQUE constraint failed: ledger.entry"), std::string::npos)
       << failed.error().message;
   EXPECT_NE(failed.error().message.find(file_), std::string::npos) << failed.error().message;
@@ -156,7 +156,7 @@ TEST_P(SqliteFenceTest, takesTheCodesOfAStepAsSuccess) {
   }
   const auto failed = fence_->write(stamp(5), [](sqlite3*) { return SQLITE_NOMEM; });
   ASSERT_TRUE(failed.has_error());
-  EXPECT_EQ(failed.error().trouble()->error.errorClass, ErrorClass::transient);
+  EXPECT_EQ(failed.error().writeError()->error.errorClass, ErrorClass::transient);
   EXPECT_NE(failed.error().message.find("out of memory"), std::string::npos) << failed.error().message;
 }
 
@@ -164,7 +164,7 @@ TEST_P(SqliteFenceTest, refusesStampsThatAreNone) {
   for (const TermStamp& bad : {stamp(0), stamp(1, ""), stamp(1, "a", "")}) {
     const auto refused = write(bad, "one");
     ASSERT_TRUE(refused.has_error());
-    EXPECT_EQ(refused.error().trouble()->error.errorClass, ErrorClass::misconfigured);
+    EXPECT_EQ(refused.error().writeError()->error.errorClass, ErrorClass::misconfigured);
   }
   EXPECT_EQ(ledger(), "");
 }
@@ -237,8 +237,8 @@ TEST_P(SqliteFenceTest, reportsAWorkThatEndsTheTransaction) {
       stamp(5), [&](sqlite3* database) { return sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr); });
   for (const auto& result : {committed, restarted, rolledBack}) {
     ASSERT_TRUE(result.has_error());
-    ASSERT_NE(result.error().trouble(), nullptr);
-    EXPECT_TRUE(result.error().trouble()->mayBeWritten);
+    ASSERT_NE(result.error().writeError(), nullptr);
+    EXPECT_TRUE(result.error().writeError()->mayBeWritten);
     EXPECT_NE(result.error().message.find("take COMMIT and ROLLBACK out"), std::string::npos) << result.error().message;
   }
   EXPECT_EQ(tickets(), 0) << "the fence must not stay open";
@@ -250,8 +250,8 @@ TEST_P(SqliteFenceTest, reportsAnErrorAfterWhichSqliteItselfRolledBack) {
   database_.exec("CREATE TRIGGER no BEFORE INSERT ON ledger BEGIN SELECT RAISE(ROLLBACK, 'not today'); END");
   const auto failed = write(stamp(5), "one");
   ASSERT_TRUE(failed.has_error());
-  ASSERT_NE(failed.error().trouble(), nullptr);
-  EXPECT_FALSE(failed.error().trouble()->mayBeWritten);
+  ASSERT_NE(failed.error().writeError(), nullptr);
+  EXPECT_FALSE(failed.error().writeError()->mayBeWritten);
   EXPECT_NE(failed.error().message.find("not today"), std::string::npos) << failed.error().message;
   EXPECT_EQ(fence_->highestSeen("billing").value(), std::nullopt);
 }
@@ -262,9 +262,9 @@ TEST_P(SqliteFenceTest, waitsForOthersNoLongerThanItsBusyTimeout) {
   const auto busy = write(stamp(5), "one");
   const auto waited = elapsedForHolder(start, readClock());
   ASSERT_TRUE(busy.has_error());
-  ASSERT_NE(busy.error().trouble(), nullptr);
-  EXPECT_EQ(busy.error().trouble()->error.errorClass, ErrorClass::transient);
-  EXPECT_FALSE(busy.error().trouble()->mayBeWritten);
+  ASSERT_NE(busy.error().writeError(), nullptr);
+  EXPECT_EQ(busy.error().writeError()->error.errorClass, ErrorClass::transient);
+  EXPECT_FALSE(busy.error().writeError()->mayBeWritten);
   EXPECT_NE(busy.error().message.find("busyTimeout of 20 ms"), std::string::npos) << busy.error().message;
   EXPECT_GE(waited, 20ms);
   EXPECT_LT(waited, 10s);
@@ -294,7 +294,7 @@ TEST_P(SqliteFenceTest, aCommitThatMeetsAReaderWritesNothingOrAll) {
   const bool wal = std::string{GetParam()} == "WAL";
   ASSERT_EQ(met.has_value(), wal);
   if (!wal) {
-    EXPECT_FALSE(met.error().trouble()->mayBeWritten) << met.error().message;
+    EXPECT_FALSE(met.error().writeError()->mayBeWritten) << met.error().message;
   }
   reader.exec("COMMIT");
   EXPECT_EQ(ledger(), wal ? "one" : "");
@@ -308,7 +308,7 @@ TEST_P(SqliteFenceTest, opensOutsideOfTransactionsOnlyAndInPlacesItCanWrite) {
   database_.exec("PRAGMA query_only = ON");
   const auto refused = SqliteFence::open(database_.raw());
   ASSERT_TRUE(refused.has_error());
-  EXPECT_EQ(refused.error().trouble()->error.errorClass, ErrorClass::misconfigured) << refused.error().message;
+  EXPECT_EQ(refused.error().writeError()->error.errorClass, ErrorClass::misconfigured) << refused.error().message;
 }
 
 TEST_P(SqliteFenceTest, theGuardNeverGoesDownNotEvenByHand) {

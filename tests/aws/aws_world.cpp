@@ -27,8 +27,8 @@ AwsTest::AwsTest() {
 }
 
 AwsTest::~AwsTest() {
-  const std::lock_guard lock{mutex_};  // a thread that nobody has to wait for may have logged last
-  EXPECT_EQ(seen_.find(secretMark), std::string::npos) << "a secret in: " << seen_;
+  const std::string seen = logged();
+  EXPECT_EQ(seen.find(secretMark), std::string::npos) << "a secret in: " << seen;
 }
 
 void AwsTest::write(const std::string& name, const std::string& text) const { std::ofstream{path(name)} << text; }
@@ -54,18 +54,20 @@ std::string AwsTest::error(const StoreResult<Credentials>& result) {
   return result.error().message;
 }
 
-void AwsTest::watch(const std::string& text) {
-  const std::lock_guard lock{mutex_};
-  seen_ += text + '\n';
+void AwsTest::Seen::add(std::string_view line) {
+  const std::lock_guard lock{mutex};
+  text.append(line).push_back('\n');
 }
 
+void AwsTest::watch(const std::string& text) { seen_->add(text); }
+
 Logger AwsTest::logger() {
-  return Logger{LogLevel::trace, [this](LogLevel, std::string_view line) { watch(std::string{line}); }};
+  return Logger{LogLevel::trace, [seen = seen_](LogLevel, std::string_view line) { seen->add(line); }};
 }
 
 std::string AwsTest::logged() const {
-  const std::lock_guard lock{mutex_};
-  return seen_;
+  const std::lock_guard lock{seen_->mutex};
+  return seen_->text;
 }
 
 HttpClientFactory AwsTest::network() {

@@ -65,8 +65,13 @@ class AwsTest : public ::testing::Test {
   SigningClock clock_{[wall = sharedWall_] { return wall->load() * 1000; }};
 
  private:
-  mutable std::mutex mutex_{};
-  std::string seen_{};
+  /// What was logged, and messages; shared like the wall.
+  struct Seen {
+    std::mutex mutex{};
+    std::string text{};
+    void add(std::string_view line);
+  };
+  const std::shared_ptr<Seen> seen_{std::make_shared<Seen>()};
 };
 
 /// The answer of STS with these keys, valid for that long from noon.

@@ -214,14 +214,14 @@ TEST_F(JsonClientTest, anExpiredTokenIsReplacedInsideOfTheCall) {
   ASSERT_EQ(call(*client).value().status, 200);
   dynamo_.expireAll();
   put(second);
-  // The first refusals may come so soon after the fetch that there is no further fetch.
+  // The first rejections may come so soon after the fetch that there is no further fetch.
   EXPECT_TRUE(eventually([&] { return call(*client).value().status == 200; }));
   const auto sent = requests_->all();
   EXPECT_NE(headerOf(sent[sent.size() - 2].request, "Authorization").find("AKIA1"), std::string::npos);
   EXPECT_NE(headerOf(sent.back().request, "Authorization").find("AKIA2"), std::string::npos);
 }
 
-TEST_F(JsonClientTest, withoutOtherKeysTheRefusalIsTheReply) {
+TEST_F(JsonClientTest, withoutOtherKeysTheRejectionIsTheReply) {
   useKeys(first);
   dynamo_.expireAll();
   const auto client = make();
@@ -251,7 +251,7 @@ TEST_F(JsonClientTest, callsThatMeetAWrongClockTogetherAreAllSignedAgain) {
   useKeys(first);
   const auto client = make();
   ASSERT_EQ(call(*client).value().status, 200);
-  // Each request waits until all have arrived: all are signed before the first refusal.
+  // Each request waits until all have arrived: all are signed before the first rejection.
   constexpr int all = 8;
   serverWall_ = noon + 960;
   std::atomic<int> arrived{0};
@@ -356,24 +356,24 @@ TEST_F(JsonClientTest, andSoMayOneThatIsToldOfMissingCredentials) {
   EXPECT_EQ(gone.get_future().wait_for(20s), std::future_status::ready);
 }
 
-TEST(ServiceError, refusals) {
+TEST(ServiceError, rejections) {
   const auto of = [](int status, const std::string& body, std::vector<net::HttpHeader> headers = {}) {
-    return refusalOf({status, std::move(headers), body});
+    return signatureErrorIn({status, std::move(headers), body});
   };
-  EXPECT_EQ(of(400, R"({"__type":"com.amazon.coral.service#ExpiredTokenException"})"), Refusal::token);
-  EXPECT_EQ(of(400, R"({"__type":"UnrecognizedClientException"})"), Refusal::token);
-  EXPECT_EQ(of(403, R"({"__type":"a#InvalidSignatureException"})"), Refusal::clock);
-  EXPECT_EQ(of(400, "", {{"x-amzn-errortype", "ExpiredTokenException:http://internal/"}}), Refusal::token);
-  EXPECT_EQ(of(200, R"({"__type":"ExpiredTokenException"})"), Refusal::none);
-  EXPECT_EQ(of(500, R"({"__type":"ExpiredTokenException"})"), Refusal::none);
+  EXPECT_EQ(of(400, R"({"__type":"com.amazon.coral.service#ExpiredTokenException"})"), SignatureError::token);
+  EXPECT_EQ(of(400, R"({"__type":"UnrecognizedClientException"})"), SignatureError::token);
+  EXPECT_EQ(of(403, R"({"__type":"a#InvalidSignatureException"})"), SignatureError::clock);
+  EXPECT_EQ(of(400, "", {{"x-amzn-errortype", "ExpiredTokenException:http://internal/"}}), SignatureError::token);
+  EXPECT_EQ(of(200, R"({"__type":"ExpiredTokenException"})"), SignatureError::none);
+  EXPECT_EQ(of(500, R"({"__type":"ExpiredTokenException"})"), SignatureError::none);
   EXPECT_EQ(of(400, R"({"__type":"x#ConditionalCheckFailedException","Item":{"a":{"S":"ExpiredTokenException"}}})"),
-            Refusal::none);
-  EXPECT_EQ(of(400, "ExpiredTokenException"), Refusal::none);
+            SignatureError::none);
+  EXPECT_EQ(of(400, "ExpiredTokenException"), SignatureError::none);
   // S3's own errors, in XML.
-  EXPECT_EQ(of(400, "<?xml version=\"1.0\"?>\n<Error><Code>ExpiredToken</Code></Error>"), Refusal::token);
-  EXPECT_EQ(of(403, "<Error><Code>InvalidAccessKeyId</Code></Error>"), Refusal::token);
-  EXPECT_EQ(of(403, "<Error><Code>RequestTimeTooSkewed</Code></Error>"), Refusal::clock);
-  EXPECT_EQ(of(403, "<Error><Code>AccessDenied</Code><Key>ExpiredToken</Key></Error>"), Refusal::none);
+  EXPECT_EQ(of(400, "<?xml version=\"1.0\"?>\n<Error><Code>ExpiredToken</Code></Error>"), SignatureError::token);
+  EXPECT_EQ(of(403, "<Error><Code>InvalidAccessKeyId</Code></Error>"), SignatureError::token);
+  EXPECT_EQ(of(403, "<Error><Code>RequestTimeTooSkewed</Code></Error>"), SignatureError::clock);
+  EXPECT_EQ(of(403, "<Error><Code>AccessDenied</Code><Key>ExpiredToken</Key></Error>"), SignatureError::none);
 }
 
 }  // namespace

@@ -65,6 +65,17 @@ TEST_F(ProcessEnvironmentTest, withoutHomeTheUsersHomeCounts) {
   put("HOME", given);
 }
 
+/// As in botocore, which asks the system for the home of a user who is named.
+TEST_F(ProcessEnvironmentTest, theHomeOfANamedUserIsTheSystems) {
+  const AwsEnvironment environment = AwsEnvironment::ofProcess();
+  const passwd* root = getpwnam("root");
+  ASSERT_NE(root, nullptr);
+  EXPECT_EQ(environment.expandHome("~root/.aws/config"), std::string{root->pw_dir} + "/.aws/config");
+  EXPECT_EQ(environment.expandHome("~root"), root->pw_dir);
+  EXPECT_EQ(environment.expandHome("~nosuchuser/.aws/config"), "~nosuchuser/.aws/config");
+  EXPECT_EQ(environment.expandHome("a~root/config"), "a~root/config");
+}
+
 TEST_F(ProcessEnvironmentTest, aProcessOfAProfileSeesTheEnvironment) {
   const Keys keys{"AKIAPROC", secretKey, ""};
   real_.allow(keys);

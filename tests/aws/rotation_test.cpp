@@ -45,7 +45,7 @@ class RotationTest : public ClientTest {
     EXPECT_GT(done, 20);
     EXPECT_GE(issued_, 4);
     EXPECT_LE(issued_, 30) << "one fetch for all";
-    EXPECT_EQ(dynamo_.refused(), 0) << "replaced ahead of the end, not after a refusal";
+    EXPECT_EQ(dynamo_.refused(), 0) << "replaced ahead of the end, not after a rejection";
   }
 
   static constexpr std::chrono::seconds lifetime{1};

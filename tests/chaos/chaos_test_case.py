@@ -77,6 +77,6 @@ class ChaosTest(unittest.TestCase):
         fleet.thaw(process)
         return process
 
-    def expect_refusal(self, fleet, process):
+    def expect_rejection(self, fleet, process):
         """What it was about to write when it was frozen, or writes after it was told to stop, is refused."""
         return fleet.wait(lambda: process.told("refused"), f"a refused write of {process}")

@@ -82,7 +82,7 @@ class Clocks(ChaosTest):
             fleet.await_leader(above=token)
             fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")
             fleet.thaw(process)
-            self.expect_refusal(fleet, process)
+            self.expect_rejection(fleet, process)
         self.expect_kept(fleet, but=(TWO_LEADERS, "tokens do not rise"), terms=4)
 
     def test_T4_the_wall_clock_jumps(self):
@@ -128,7 +128,7 @@ class Clocks(ChaosTest):
         fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")
         clocks.go_on()
         fleet.thaw(process)
-        self.expect_refusal(fleet, process)
+        self.expect_rejection(fleet, process)
         fleet.wait(lambda: process.term() is None, "the end of the frozen leader's term")
         self.expect_kept(fleet, but=(TWO_LEADERS, "tokens do not rise"), terms=2)
 

@@ -6,7 +6,7 @@ import random
 from cgroups import Unavailable
 from process_faults import DeleteRecord, Freeze, FreezeGroup, Kill, Lock, LockedRow, Quota, Stop, Storm
 from server_faults import (Cut, Delay, EndedSessions, Errors, FrozenServer, FullDatabase, LateAnswers, LoseAnswers, LoseReplies,
-                           LoseRequests, MemberFrozen, MemberKilled, Outage, QuorumFrozen, QuorumKilled, ReadOnly, Refusal,
+                           LoseRequests, MemberFrozen, MemberKilled, Outage, QuorumFrozen, QuorumKilled, ReadOnly, Rejection,
                            ServerCrash, Silence, Twice)
 
 MOST_IMPAIRED = 2  # at once, of five: there is always a candidate that can be elected
@@ -15,7 +15,7 @@ MOST_IMPAIRED = 2  # at once, of five: there is always a candidate that can be e
 KINDS = {"kill": Kill, "freeze": Freeze, "freezer": FreezeGroup, "cpu": Quota, "stop": Stop, "signals": Storm,
          "record": DeleteRecord, "lock": Lock, "replies": LoseReplies, "requests": LoseRequests, "delay": Delay,
          "errors": Errors, "twice": Twice, "cut": Cut, "outage": Outage, "row": LockedRow, "answers": LoseAnswers,
-         "late": LateAnswers, "silence": Silence, "refused": Refusal, "frozen": FrozenServer, "readonly": ReadOnly,
+         "late": LateAnswers, "silence": Silence, "refused": Rejection, "frozen": FrozenServer, "readonly": ReadOnly,
          "crash": ServerCrash, "sessions": EndedSessions, "member": MemberKilled,
          "memberfrozen": MemberFrozen, "quorum": QuorumKilled, "quorumfrozen": QuorumFrozen, "full": FullDatabase}
 

@@ -22,7 +22,7 @@ class Processes(ChaosTest):
         fleet.await_leader()
         for _ in range(2):
             frozen = self.freeze_until_succeeded(fleet)
-            self.expect_refusal(fleet, frozen)
+            self.expect_rejection(fleet, frozen)
             token = frozen.told("refused")[-1]["token"]
             fleet.wait(lambda: frozen.term() != token, "the end of the frozen leader's term")
             late = [e for e in frozen.told("led", frozen.frozen_since) if e["token"] == token]

@@ -93,7 +93,7 @@ class Silence(SwitchFault):
         switch.speak()
 
 
-class Refusal(SwitchFault):
+class Rejection(SwitchFault):
     """all connections are reset, and new ones are refused for up to 2 leases"""
     name = "refused connections"
 

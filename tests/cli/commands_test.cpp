@@ -149,7 +149,7 @@ TEST_F(CommandsTest, CheckConnectsOnlyWhenAsked) {
   EXPECT_FALSE(std::filesystem::exists(database())) << "the first candidate makes it, as its own user";
 }
 
-TEST_F(CommandsTest, StoreTroubleHasAnExitCodeOfItsOwn) {
+TEST_F(CommandsTest, AStoreErrorHasAnExitCodeOfItsOwn) {
   configure();
   directory_.write("leases.db",
                    "this is certainly no database, and no database ever will it be, as far as one can see\n");
@@ -322,6 +322,33 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
     option = told;
     const Finished tried = finish(words);
     EXPECT_EQ(tried.errors.find("there is no option"), std::string::npos) << told << ": " << tried.errors;
+  }
+}
+
+bool isBelow(const cli::Command& command, const std::string& name) {
+  const std::size_t blank = command.name.rfind(' ');
+  return !command.name.empty() && name == (blank == std::string::npos ? "" : command.name.substr(0, blank));
+}
+
+/// As in `tenure jobs --config FILE forget --help`.
+TEST_P(HelpTest, OptionsMayStandBeforeTheNameOfACommandBelow) {
+  const std::string name = GetParam() == "program" ? "" : GetParam();
+  const auto helpBehind = [&](std::vector<std::string> words) {
+    words.emplace_back("--help");
+    return finish(words).output;
+  };
+  std::vector<std::vector<std::string>> given{{"--help"}};
+  for (const std::string& option : name == "jobs" ? optionsIn(helpBehind({name})) : std::vector<std::string>{}) {
+    given.push_back(option == "--config" ? std::vector<std::string>{option, config()} : std::vector{option});
+  }
+  for (const cli::Command& below : cli::commands()) {
+    if (!isBelow(below, name)) continue;
+    for (const std::vector<std::string>& options : given) {
+      std::vector<std::string> words = wordsOf(name);
+      words.insert(words.end(), options.begin(), options.end());
+      words.push_back(wordsOf(below.name).back());
+      EXPECT_EQ(helpBehind(words), helpBehind(wordsOf(below.name))) << below.name << ": " << options.front();
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 // writes after its time does not count:
 //   fenced_worker DATABASE
 // `begin` at its start, and `end` as its last act; in between it works for a while. Every seventh first attempt fails
-// before that. Exit codes: 0 done, 1 failed as planned, 9 refused by the fence, 2 any other trouble.
+// before that. Exit codes: 0 done, 1 failed as planned, 9 refused by the fence, 2 any other error.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,11 @@
 // The hooks of a group's file under `tenure run`: when they run, what they find, and that none of them delays anything.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -236,6 +240,134 @@ TEST_F(ReadyTest, AWaitThatEndsSaysThatTheCopyWasNotReady) {
   const Finished done = runToEnd(run({"--once", "--wait", "1s"}, {"true"}), as("alice"));
   EXPECT_EQ(done.code, cli::exitBusy);
   EXPECT_NE(done.errors.find("this copy is not ready (candidate.ready)"), std::string::npos) << done.errors;
+}
+
+/// The probe of NAME writes to disk.NAME/probe, or is the given command.
+class ProbeTest : public GroupFixture {
+ protected:
+  static constexpr milliseconds progressTimeout{1500}, every{200}, limit{500}, lease{2000};
+  void SetUp() override {
+    for (const char* name : {"alice", "bob"}) std::filesystem::create_directory(directory_.file(disk(name)));
+  }
+  [[nodiscard]] static std::string disk(const std::string& name) { return "disk." + name; }
+  void configureProbe(const std::string& probe = "probe_write: \"disk.${NAME}/probe\"") const {
+    configure("  progress_timeout: 1500ms\n  probe_every: 200ms\n  probe_timeout: 500ms\n  " + probe + "\n");
+  }
+  [[nodiscard]] auto leading(const std::string& name, int token) const {
+    auto out = std::make_unique<Subprocess>(run({}, {"sleep", "600"}), as(name));
+    EXPECT_TRUE(out->saysOnStderr("elected with fencing token " + std::to_string(token))) << out->errors();
+    return out;
+  }
+  [[nodiscard]] auto following(const std::string& name, const std::string& leader) const {
+    auto out = std::make_unique<Subprocess>(run({}, {"sleep", "600"}), as(name));
+    EXPECT_TRUE(out->saysOnStderr("the leader is " + leader + " (")) << out->errors();
+    return out;
+  }
+  /// From now until the next one is elected.
+  static void expectSuccession(Subprocess& next) {
+    const auto from = std::chrono::steady_clock::now();
+    ASSERT_TRUE(next.saysOnStderr("elected with fencing token 2")) << next.errors();
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - from);
+    RecordProperty("succeeded_after_ms", static_cast<int>(took.count()));
+    EXPECT_LE(took, progressTimeout + every + limit + lease);
+  }
+};
+
+TEST_F(ProbeTest, AWriteThatSucceedsKeepsTheLeaseAndTheJobReportsNothing) {
+  configureProbe();
+  Subprocess alice{run({}, {"sh", "-c", "echo fd: $TENURE_PROGRESS_FD.; exec sleep 600"}), as("alice")};
+  ASSERT_EQ(alice.lineAfter("fd: "), ".");
+  EXPECT_FALSE(alice.saysOnStderr("revoked (", std::chrono::seconds{4})) << alice.errors();
+  const std::filesystem::path file = directory_.file("disk.alice/probe");
+  EXPECT_TRUE(contentOf(file.string()).starts_with("tenure probe ")) << contentOf(file.string());
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms{0600});
+}
+
+/// I2: what a run that hangs would have shown is not known, whatever the job does.
+TEST_F(ProbeTest, ACommandThatHangsCostsTheLeaseWithinItsBound) {
+  configureProbe("probe: 'test ! -e stalled.$${NAME} || exec sleep 600'");
+  const auto alice = leading("alice", 1);
+  const auto bob = following("bob", "alice");
+  std::ofstream{directory_.file("stalled.alice")};
+  expectSuccession(*bob);
+  EXPECT_TRUE(alice->saysOnStderr("lease.probe was killed after 500ms, its time limit (lease.probe_timeout)"));
+  EXPECT_TRUE(alice->saysOnStderr("revoked (expired: the work has reported no progress for 1500 ms"));
+}
+
+TEST_F(ProbeTest, AFileThatIsNoProbesIsNeverWritten) {
+  const std::string theirs = directory_.file("theirs");
+  std::ofstream{theirs} << "tenure prob";
+  configureProbe();
+  for (const auto& [file, why] :
+       std::map<std::string, std::string>{{"/dev/full", "Too many levels of symbolic links"},
+                                          {theirs, "Too many levels of symbolic links"},
+                                          {"", "it is there, and the probe did not write it; name another file"}}) {
+    const std::string probe = directory_.file("disk.alice/probe");
+    std::filesystem::remove(probe);
+    file.empty() ? std::filesystem::copy(theirs, probe) : std::filesystem::create_symlink(file, probe);
+    Subprocess alice{run({"--once"}, {"sleep", "600"}), as("alice")};
+    EXPECT_TRUE(alice.saysOnStderr("lease.probe cannot write " + probe + ": " + why)) << alice.errors();
+    EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();
+    EXPECT_EQ(contentOf(theirs), "tenure prob");
+  }
+}
+
+/// A probe is no part of the job: its end is not waited for.
+TEST_F(ProbeTest, AProbeThatHangsKeepsNoTermOpen) {
+  configureProbe("probe: 'trap : TERM; touch hangs; while :; do sleep 0.1; done'");
+  lengthenLease();
+  const auto alice = leading("alice", 1);
+  const auto bob = following("bob", "alice");
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(directory_.file("hangs")); }));
+  alice->signal(SIGTERM);
+  EXPECT_TRUE(bob->saysOnStderr("elected with fencing token 2")) << "long before the lease of a minute is over";
+  EXPECT_EQ(alice->wait(), cli::exitOk) << alice->errors();
+}
+
+/// A file system that was frozen: who writes to it hangs in the kernel, and no signal ends that.
+class FrozenDisk {
+ public:
+  explicit FrozenDisk(std::string at) : at_{std::move(at)} {
+    const std::string image = at_ + ".image";
+    works_ = does("truncate -s 8M " + image + " && mkfs.ext4 -q " + image + " && mount -o loop " + image + ' ' + at_);
+  }
+  FrozenDisk(const FrozenDisk&) = delete;
+  FrozenDisk& operator=(const FrozenDisk&) = delete;
+  ~FrozenDisk() {
+    if (frozen_) thaw();
+    if (works_) does("umount -l " + at_);
+  }
+  [[nodiscard]] bool works() const noexcept { return works_; }
+  [[nodiscard]] bool freeze() { return frozen_ = does("fsfreeze -f " + at_); }
+  void thaw() {
+    does("fsfreeze -u " + at_);
+    frozen_ = false;
+  }
+
+ private:
+  static bool does(const std::string& command) {
+    return runToEnd({"sh", "-c", "exec 2>&1; PATH=$PATH:/usr/sbin:/sbin; " + command}).code == 0;
+  }
+  const std::string at_;
+  bool works_{false};
+  bool frozen_{false};
+};
+
+TEST_F(ProbeTest, ADiskThatStallsIsSucceededWithinItsBoundAndHoldsUpNothing) {
+  FrozenDisk disk{directory_.file("disk.alice")};
+  if (!disk.works()) GTEST_SKIP() << "no loop device with ext4 here";  // lint-allow(skipped-test): says so
+  configureProbe();
+  const auto alice = leading("alice", 1);
+  const auto bob = following("bob", "alice");
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(directory_.file("disk.alice/probe")); }));
+  ASSERT_TRUE(disk.freeze());
+  expectSuccession(*bob);
+  EXPECT_TRUE(alice->saysOnStderr("the leader is bob ("));
+  const auto from = std::chrono::steady_clock::now();
+  alice->signal(SIGTERM);
+  EXPECT_EQ(alice->wait(), cli::exitOk) << alice->errors();
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds{10}) << "the disk still stalls";
+  disk.thaw();
 }
 
 }  // namespace

@@ -37,6 +37,13 @@ def free_port():
         return free.getsockname()[1]
 
 
+def is_sanitized():
+    """A sanitizer does not start in one GiB."""
+    return "san" in os.environ.get("LD_PRELOAD", "") or subprocess.run(
+        [PROGRAM, "--version"], capture_output=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))).returncode != 0
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tenure-inherited-"))
@@ -212,9 +219,7 @@ class Limits(Case):
         self.assertEqual(ignored & 1 << (signal.SIGXFSZ - 1), 0)
 
     def test_little_address_space(self):
-        if "san" in os.environ.get("LD_PRELOAD", "") or subprocess.run([PROGRAM, "--version"], capture_output=True, check=False,
-                                                                       preexec_fn=lambda: resource.setrlimit(
-                                                                           resource.RLIMIT_AS, (1 << 30, 1 << 30))).returncode != 0:
+        if is_sanitized():
             self.skipTest("a sanitizer needs terabytes of address space")
         for mebibytes in range(24, 72, 4):
             with self.subTest(mebibytes=mebibytes):
@@ -272,6 +277,8 @@ class RefusedCalls(Case):
     def test_without_proc_run_and_doctor_say_so(self):
         if os.geteuid() != 0 or not shutil.which("unshare"):
             self.skipTest("it needs root and unshare")
+        if is_sanitized():
+            self.skipTest("a sanitizer needs /proc")
         bare = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh", PROGRAM]
         ran = subprocess.run([*bare, "run", "-c", self.config, "--once", "--", "touch", "ran"], cwd=self.folder, capture_output=True,
                              text=True, check=False, timeout=PATIENCE_S)

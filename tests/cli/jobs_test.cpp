@@ -99,6 +99,37 @@ TEST_F(JobsTest, AForgottenPeriodRunsAgain) {
   EXPECT_TRUE(shows(R"("fencing_token":1})", milliseconds{0})) << "the first run stays in the list: " << json();
 }
 
+TEST_F(JobsTest, TheGroupsFileMayBeGivenBeforeForget) {
+  configure();
+  const std::string one = config();
+  const std::vector<std::vector<std::string>> places{
+      {"--config", one},     {"--config=" + one}, {"-c", one},          {"-c=" + one},        {one},
+      {"--json", "-c", one}, {"-c" + one},        {one, "--json=true"}, {"-c", one, "--json"}};
+  for (const std::vector<std::string>& place : places) {
+    EXPECT_EQ(once("echo ran").output, "ran\n");
+    std::vector<std::string> words{"jobs"};
+    words.insert(words.end(), place.begin(), place.end());
+    words.insert(words.end(), {"forget", "all", "--yes"});
+    const Finished forgotten = finish(words);
+    EXPECT_EQ(forgotten.code, cli::exitOk) << place.front() << ": " << forgotten.errors;
+  }
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"jobs", one, "forget", "all", "-c", one},
+                                                {"jobs", "-c", one, "forget", "all", "-c", one},
+                                                {"jobs", one, "-c", one, "forget", "all"}}) {
+    const Finished twice = finish(words);
+    EXPECT_EQ(twice.code, cli::exitUsage);
+    EXPECT_EQ(twice.errors.find("tenure: give the group's file once"), 0U) << twice.errors;
+  }
+}
+
+TEST_F(JobsTest, TheVariableNamesTheFileOfACommandBelow) {
+  configure();
+  EXPECT_EQ(once("echo ran").output, "ran\n");
+  SubprocessOptions options = as("tester");
+  options.environment["TENURE_CONFIG"] = config();
+  EXPECT_EQ(runToEnd(tenure({"jobs", "--json", "forget", "all", "--yes"}), options).code, cli::exitOk);
+}
+
 TEST_F(JobsTest, AJobThatIsForgottenAsAWholeIsAsIfItHadNeverRun) {
   configure();
   EXPECT_EQ(once("echo ran").output, "ran\n");

@@ -385,15 +385,15 @@ TEST(WaitLimit, IsOverWhenTheTimeIs) {
   const Instant start{};
   WaitLimit limit{10s, start};
   EXPECT_EQ(limit.untilLook(start + 4s), 6s);
-  LeaseStatus trouble;
-  trouble.lastError = StoreError{};
+  LeaseStatus error;
+  error.lastError = StoreError{};
   limit.leaderSeen(true, start);
-  EXPECT_FALSE(limit.isOver(start + 9'999ms, trouble));
+  EXPECT_FALSE(limit.isOver(start + 9'999ms, error));
   EXPECT_TRUE(limit.isOver(start + 10s, {}));
   limit.lift();
   EXPECT_FALSE(limit.isOver(start + 10s, {}));
   EXPECT_FALSE(limit.untilLook(start).has_value());
-  EXPECT_FALSE(WaitLimit(std::nullopt, start).isOver(start + 24h, trouble));
+  EXPECT_FALSE(WaitLimit(std::nullopt, start).isOver(start + 24h, error));
 }
 
 TEST(WaitLimit, OfZeroIsOverOnceSomebodyElseLeadsOrTheStoreFails) {
@@ -407,9 +407,9 @@ TEST(WaitLimit, OfZeroIsOverOnceSomebodyElseLeadsOrTheStoreFails) {
   limit.leaderSeen(true, start + 2s);
   limit.leaderSeen(true, start + 2'100ms);
   EXPECT_TRUE(limit.isOver(start + 2'200ms, {}));
-  LeaseStatus trouble;
-  trouble.lastError = StoreError{};
-  EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 1ms, trouble));
+  LeaseStatus error;
+  error.lastError = StoreError{};
+  EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 1ms, error));
   EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 5s, {})) << "a store that never answers";
 }
 

@@ -86,7 +86,7 @@ TEST_F(CliPostgresqlTest, CheckPrintsTheSqlWhereOneRightIsMissing) {
 }
 
 /// SQL of ours helps against neither; a script on stdout would lead people astray.
-TEST_F(CliPostgresqlTest, CheckPrintsNoSqlForOtherTrouble) {
+TEST_F(CliPostgresqlTest, CheckPrintsNoSqlForOtherErrors) {
   write("user: " + name_, name_ + "_missing");
   const Finished noSchema = finish({"check", "--connect", config()});
   EXPECT_EQ(noSchema.code, cli::exitStore);

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/process/job_processes.hpp"
-#include "cli/run/readiness.hpp"
+#include "cli/run/repeated_check.hpp"
 #include "cli/run/shutdown.hpp"
 #include "cli/run/store_contact.hpp"
 #include "cli/run/term_work.hpp"
@@ -168,7 +168,7 @@ TEST(StoreContact, DoesNotWaitOnceThisCopyLeads) {
 /// What a played process does is set by the test.
 struct Played {
   std::optional<ExitStatus> status{};
-  bool over{false}, stopped{false}, lostReaper{false}, killed{false};
+  bool over{false}, stopped{false}, lostReaper{false}, killed{false}, late{false};
   int execError{0};
   std::vector<std::string> orders{};
   cli::JobSpec spec{};
@@ -205,6 +205,7 @@ class PlayedHook final : public cli::HookProcess {
   void act(const Instant& /*now*/) override {}
   void kill() noexcept override { played_.killed = true; }
   [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept override { return played_.status; }
+  [[nodiscard]] bool isLate() const noexcept override { return played_.late; }
   [[nodiscard]] std::string text() const override { return "the hook " + played_.status.value_or(ExitStatus{}).text(); }
 
  private:
@@ -472,7 +473,7 @@ class ReadinessTest : public ::testing::Test {
   int runs{0};
   bool cannotStart{false};
   std::vector<std::string> changes;
-  cli::Readiness readiness{
+  cli::RepeatedCheck readiness{
       {.every = 5s,
        .run =
            [this](const Instant& /*now*/) {
@@ -486,7 +487,7 @@ class ReadinessTest : public ::testing::Test {
 };
 
 TEST_F(ReadinessTest, NothingIsReadyBeforeTheFirstSuccessAndChangesAreToldOnce) {
-  EXPECT_FALSE(readiness.isReady());
+  EXPECT_FALSE(readiness.isGood());
   after(0s);
   answer(1);
   answer(1);
@@ -494,7 +495,7 @@ TEST_F(ReadinessTest, NothingIsReadyBeforeTheFirstSuccessAndChangesAreToldOnce) 
   answer(0);
   after(5s);
   answer(0);
-  EXPECT_TRUE(readiness.isReady());
+  EXPECT_TRUE(readiness.isGood());
   ASSERT_EQ(changes.size(), 2U);
   EXPECT_EQ(changes.front().substr(0, 9), "not ready");
   EXPECT_EQ(changes.back().substr(0, 5), "ready");
@@ -517,21 +518,96 @@ TEST_F(ReadinessTest, ARunThatHangsChangesNothingUntilItIsKilled) {
   answer(0);
   after(5s);
   after(9s);
-  EXPECT_TRUE(readiness.isReady());
+  EXPECT_TRUE(readiness.isGood());
   run.status = ExitStatus{true, SIGKILL};
   readiness.act(now);
-  EXPECT_FALSE(readiness.isReady());
+  EXPECT_FALSE(readiness.isGood());
 }
 
 TEST_F(ReadinessTest, ARunThatCannotBeStartedIsNotReadyAndIsTriedAgain) {
   cannotStart = true;
   after(0s);
   EXPECT_EQ(changes.size(), 1U);
-  EXPECT_FALSE(readiness.isReady());
+  EXPECT_FALSE(readiness.isGood());
   cannotStart = false;
   after(5s);
   answer(0);
-  EXPECT_TRUE(readiness.isReady());
+  EXPECT_TRUE(readiness.isGood());
+}
+
+/// It hangs in the kernel, which waits for a disk.
+TEST_F(ReadinessTest, ARunThatSigkillDoesNotEndIsNotReadyAndTheOnlyOne) {
+  after(0s);
+  answer(0);
+  after(5s);
+  run.late = true;
+  after(10s);
+  EXPECT_FALSE(readiness.isGood());
+  after(1h);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(changes.size(), 2U) << "it is told once";
+  answer(0);
+  after(5s);
+  EXPECT_EQ(runs, 3);
+}
+
+TEST_F(ReadinessTest, NoRunBeginsWhileTheAnswerInterestsNobody) {
+  readiness.act(now, false);
+  EXPECT_EQ(runs, 0);
+  EXPECT_FALSE(readiness.untilWake(now, false));
+  after(0s);
+  now = now + 60s;
+  readiness.act(now, false);
+  EXPECT_EQ(runs, 1);
+  EXPECT_TRUE(readiness.untilWake(now, false)) << "it still runs, and is killed when its time is over";
+  run.status = ExitStatus{};
+  readiness.act(now, false);
+  readiness.act(now + 60s, false);
+  EXPECT_EQ(runs, 1);
+}
+
+/// `lease.probe` on a disk from which no write comes back once it stalls: not even SIGKILL ends the run then. Each run
+/// takes nearly all of its time.
+TEST(LeaseProbe, ALeaderWhoseDiskStallsIsSucceededWithinTheBound) {
+  constexpr auto lease = 3s, progressTimeout = 5s, every = 1s, limit = 2s;
+  constexpr auto step = 100ms;
+  for (auto healthy = 20s + 0ms; healthy < 24s; healthy += step) {
+    Stage stage;
+    const Candidate a =
+        stage.leader("a", [&](GroupOptions& options) { options.lease.progressTimeout = progressTimeout; });
+    const Candidate b = stage.candidate("b");
+    b->start();
+    Played run;
+    int runs = 0;
+    cli::RepeatedCheck probe{
+        {.every = every,
+         .run =
+             [&](const Instant& /*now*/) {
+               run = {};
+               ++runs;
+               return std::make_unique<PlayedHook>(run);
+             },
+         .changed = [](bool /*good*/, const std::string& /*why*/) {},
+         .succeeded = [&](const Instant& began,
+                          const Instant& now) { a.record->term().reportProgress(elapsedForHolder(began, now)); }}};
+    Instant began = stage.clock->now();
+    const auto pass = [&](bool writes) {
+      const int before = runs;
+      const Instant now = stage.clock->now();
+      if (writes && elapsedForHolder(began, now) >= limit - step) run.status = ExitStatus{};
+      probe.act(now);
+      if (runs != before) began = now;
+      stage.advance(step);
+    };
+    for (auto at = 0s + 0ms; at < healthy; at += step) pass(true);
+    ASSERT_TRUE(a->isLeader()) << "probes that succeed keep the lease";
+    const int before = runs;
+    auto stalled = 0s + 0ms;
+    for (; !b->isLeader() && stalled < 60s; stalled += step) pass(false);
+    EXPECT_LE(stalled, progressTimeout + every + limit + lease) << "healthy for " << healthy.count() << " ms";
+    EXPECT_LE(runs, before + 1) << "the one that hangs is the last";
+    EXPECT_EQ(a.record->why().reason, RevokeReason::expired);
+  }
 }
 
 TEST_F(ReadinessTest, TheEndOfTheProgramKillsTheRunAndBeginsNoOther) {

@@ -51,11 +51,11 @@ TEST(WatchText, nothingIsShownForLongerThanItIsValid) {
 TEST(WatchText, doubtsStandbysAndFailuresSayWhy) {
   ops::ElectorSummary elector = leading();
   elector.inDoubt = true;
-  elector.trouble = "no answer";
+  elector.error = "no answer";
   EXPECT_NE(watchText(watched(elector, milliseconds{0}), false).find("IN DOUBT\n  no answer\n"), std::string::npos);
   elector.leads = false;
   EXPECT_NE(watchText(watched(elector, milliseconds{0}), false).find("STORE FAILS\n  no answer\n"), std::string::npos);
-  elector.trouble.clear();
+  elector.error.clear();
   elector.leaderIsSelf = false;
   elector.leader = "bob";
   EXPECT_NE(watchText(watched(elector, milliseconds{0}), false).find("STANDS BY\n  bob leads, token 41\n"),
@@ -71,7 +71,7 @@ TEST(WatchText, fitsIn80ColumnsWhateverOthersWrote) {
   elector.group = std::string(200, 'g');
   elector.candidate = std::string(200, 'c');
   elector.store = "a\nb\x1b[31m" + std::string(200, 's');
-  for (int i = 0; i < 100; ++i) elector.trouble += "\xC3\xA9";
+  for (int i = 0; i < 100; ++i) elector.error += "\xC3\xA9";
   Watched all = watched(elector, milliseconds{0});
   all.address = std::string(100, 'a');
   all.history = {

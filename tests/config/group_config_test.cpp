@@ -36,7 +36,12 @@ GroupConfig minimal() {
 /// An observer has no jobs, so `full` has none.
 GroupConfig withJobs() {
   GroupConfig config = minimal();
-  config.hooks = {"./a up $X", "./a: \"renew\"", "#", "./a ready", 7s, 99s};
+  config.hooks = {.onElected = "./a up $X",
+                  .onRenewed = "./a: \"renew\"",
+                  .onRevoked = "#",
+                  .ready = "./a ready",
+                  .readyEvery = 7s,
+                  .timeout = 99s};
   const JobPolicy policy{Guarantee::atLeastOnce, Missed::skip, 90s, 3, 4, 0ms};
   config.jobs = {
       {.name = "z: ${HOME} \"x\"",
@@ -102,6 +107,10 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "  # stop_margin: 1s  (default: a tenth of lease.duration)\n"
             "  # drain_timeout: 10s  (default: lease.duration)\n"
             "  # progress_timeout: off  (default)\n"
+            "  # probe: off  (default)\n"
+            "  # probe_write: off  (default)\n"
+            "  # probe_every: off  (default: off; with a probe a third of lease.progress_timeout)\n"
+            "  # probe_timeout: off  (default: off; with a probe a third of lease.progress_timeout)\n"
             "shards:\n"
             "  count: 0\n"
             "  # names: off  (default)\n"
@@ -204,6 +213,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.httpHosts = {"a"}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.hooks.onElected = "x"; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.hooks.probeWrite = "x"; }));
 }
 
 TEST(GroupConfig, FaultsOfAPlainStructAreAllToldAndNothingIsMade) {

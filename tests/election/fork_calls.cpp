@@ -65,6 +65,7 @@ int callTerms(ForkWorld& world) {
   EXPECT_HERE(term.stopToken().stop_requested() && !term.fencingToken().isNone());
   EXPECT_HERE(term.leaseName() == "g" && !term.holder().empty());
   term.reportProgress();
+  term.reportEffective();
   term.reportStaleToken(FencingToken{9});
   AwaitedTerm& awaited = *world.awaited;
   bool revoked = false;
@@ -131,7 +132,7 @@ int callServers(ForkWorld& world) {
   HttpFence& fence = *world.fence;
   const FencedRequest request{.method = "PUT"};
   const auto verdict = fence.admit(request, [](HttpVerdict) {});
-  EXPECT_HERE(verdict && std::holds_alternative<HttpRefusal>(*verdict) && fence.refusalByHead(request));
+  EXPECT_HERE(verdict && std::holds_alternative<HttpProblem>(*verdict) && fence.problemByHead(request));
   EXPECT_HERE(!fence.highestSeen("g") && world.pass->fenced());
   world.pass->onOvertaken([] {});
   fence.close();

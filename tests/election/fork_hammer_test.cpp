@@ -63,7 +63,7 @@ class ForkHammer : public testing::Test {
     if (auto now = world_.fence->admit(request, [&](HttpVerdict later) { verdict.set_value(std::move(later)); }))
       verdict.set_value(*std::move(now));
     HttpVerdict admitted = verdict.get_future().get();
-    ASSERT_TRUE(std::holds_alternative<FencePass>(admitted)) << std::get<HttpRefusal>(admitted).body;
+    ASSERT_TRUE(std::holds_alternative<FencePass>(admitted)) << std::get<HttpProblem>(admitted).body;
     world_.pass = std::get<FencePass>(std::move(admitted));
     world_.listener = ops::HttpListener::start({.listen = "127.0.0.1:0"}).value();
   }

@@ -240,24 +240,24 @@ TEST_F(Limits, aLivenessFileThatIsNeverMadeCostsNoMoreThanTheFile) {
 
 TEST_F(Limits, anElectorThatCannotHaveWhatATermNeedsSaysWhatToRaise) {
   const auto scheduler = sharedScheduler();
-  const auto refusal = [&]() -> std::string {
+  const auto message = [&]() -> std::string {
     try {
       static_cast<void>(started("g"));
     } catch (const std::system_error& error) {
       return error.what();
     }
-    return "there was no refusal";
+    return "there was no rejection";
   };
 #if !defined(__SANITIZE_ADDRESS__)  // UndefinedBehaviorSanitizer needs descriptors to look at memory
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   setLimit(RLIMIT_NOFILE, 0);
-  const std::string noFile = refusal();
+  const std::string noFile = message();
   setLimit(RLIMIT_NOFILE, files.rlim_cur);
   EXPECT_NE(noFile.find("raise the limit of open files"), std::string::npos) << noFile;
 #endif
   forbidThreads();
-  const std::string noThread = refusal();
+  const std::string noThread = message();
   EXPECT_NE(noThread.find("raise the limit of threads"), std::string::npos) << noThread;
   EXPECT_THROW(LockClient{store_}, std::system_error);
   allowThreads();

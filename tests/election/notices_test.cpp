@@ -187,5 +187,42 @@ TEST_F(Notices, statusTellsTheTermOfTheLeader) {
   EXPECT_EQ(a->status().lease.state, LeaseState::stopped);
 }
 
+/// A candidate warms up between the call and its election.
+TEST_F(Notices, aVacancyIsToldToACandidateBeforeItsElection) {
+  const Candidate a = stage_.leader("a");
+  std::vector<std::chrono::nanoseconds> told;
+  bool toldFirst = false;
+  Listener listener;
+  listener.onVacancyExpected = [&](std::chrono::nanoseconds remaining) { told.push_back(remaining); };
+  listener.onElected = [&](const Leadership& /*term*/) { toldFirst = told.size() == 1; };
+  const Candidate b = stage_.candidateWith("b", std::move(listener));
+  b->start();
+  stage_.advance(30s);
+  EXPECT_TRUE(told.empty()) << "the leader renews";
+  a->setReady(false);  // it leads on, and does not come back
+  a.store->set(Operation::renew, Fault::rejected);
+  ASSERT_TRUE(stage_.advanceUntil([&] { return b->isLeader(); }));
+  stage_.settle();
+  EXPECT_TRUE(toldFirst);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_GT(told[0], 300ms);
+  EXPECT_LE(told[0], 1'600ms) << "half of the lease of three seconds, and a little politeness";
+}
+
+TEST_F(Notices, aReleaseIsToldAsAVacancyThatIsThere) {
+  const Candidate a = stage_.leader("a");
+  std::vector<std::chrono::nanoseconds> told;
+  Listener listener;
+  listener.onVacancyExpected = [&](std::chrono::nanoseconds remaining) { told.push_back(remaining); };
+  const Candidate b = stage_.candidateWith("b", std::move(listener));
+  b->setReady(false);
+  b->start();
+  stage_.settle();
+  stage_.stop(a);
+  ASSERT_TRUE(stage_.advanceUntil([&] { return !told.empty(); })) << "one that is not ready is told, too";
+  EXPECT_LT(told[0], 100ms);
+  EXPECT_FALSE(b->isLeader());
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -40,20 +40,20 @@ constexpr milliseconds allowedExcess{100};
 constexpr milliseconds slowness{70};
 constexpr Eventually eventually{30s};
 
-enum class Trouble { none, hangs, releasesHang, slow, refuses, rival };
-constexpr Trouble troubles[] = {Trouble::none, Trouble::hangs,   Trouble::releasesHang,
-                                Trouble::slow, Trouble::refuses, Trouble::rival};
+enum class Failure { none, hangs, releasesHang, slow, refuses, rival };
+constexpr Failure failures[] = {Failure::none, Failure::hangs,   Failure::releasesHang,
+                                Failure::slow, Failure::refuses, Failure::rival};
 
-const char* nameOf(Trouble trouble) {
+const char* nameOf(Failure failure) {
   constexpr const char* names[] = {"none", "hangs", "releases hang", "slow", "refuses", "a rival holds"};
-  return names[static_cast<int>(trouble)];
+  return names[static_cast<int>(failure)];
 }
 
 /// Never answers, answers late, or answers with an error.
-class TroubledStore final : public ForwardingStore, public std::enable_shared_from_this<TroubledStore> {
+class FailingStore final : public ForwardingStore, public std::enable_shared_from_this<FailingStore> {
  public:
-  TroubledStore() : ForwardingStore{makeMemoryStore()} {}
-  std::atomic<Trouble> trouble{Trouble::none};
+  FailingStore() : ForwardingStore{makeMemoryStore()} {}
+  std::atomic<Failure> failure{Failure::none};
 
   void ensureSchema(CallOptions options, StatusHandler handler) override {
     call(handler, false, [=, this](const auto& answer) { ForwardingStore::ensureSchema(options, answer); });
@@ -76,27 +76,27 @@ class TroubledStore final : public ForwardingStore, public std::enable_shared_fr
   }
 
  private:
-  static StatusHandler::result_type refuse(const StatusHandler& handler) { handler(refusal()); }
-  static void refuse(const ReadHandler& handler) { handler(refusal()); }
-  static void refuse(const ListHandler& handler) { handler(refusal()); }
-  static void refuse(const PageHandler& handler) { handler(refusal()); }
-  static void refuse(const WriteHandler& handler) { handler(Rejected{refusal()}); }
-  static StoreError refusal() { return {ErrorClass::transient, "refused"}; }
+  static StatusHandler::result_type refuse(const StatusHandler& handler) { handler(error()); }
+  static void refuse(const ReadHandler& handler) { handler(error()); }
+  static void refuse(const ListHandler& handler) { handler(error()); }
+  static void refuse(const PageHandler& handler) { handler(error()); }
+  static void refuse(const WriteHandler& handler) { handler(Rejected{error()}); }
+  static StoreError error() { return {ErrorClass::transient, "refused"}; }
 
   template <class Handler, class Forward>
   void call(Handler handler, bool releases, const Forward& forward) {
-    switch (trouble.load()) {
-      case Trouble::hangs:
+    switch (failure.load()) {
+      case Failure::hangs:
         return;
-      case Trouble::releasesHang:
+      case Failure::releasesHang:
         return releases ? void() : forward(handler);
-      case Trouble::refuses:
+      case Failure::refuses:
         return static_cast<void>(sharedScheduler()->post([handler] { refuse(handler); }));
-      case Trouble::slow:
+      case Failure::slow:
         return static_cast<void>(
             sharedScheduler()->schedule(slowness, [self = shared_from_this(), forward, handler] { forward(handler); }));
-      case Trouble::none:
-      case Trouble::rival:
+      case Failure::none:
+      case Failure::rival:
         return forward(handler);
     }
   }
@@ -104,15 +104,15 @@ class TroubledStore final : public ForwardingStore, public std::enable_shared_fr
 
 /// What a call needs, made anew for each: a client with the warm lock `own`, a token, a rival.
 struct World {
-  explicit World(Trouble what) : trouble{what} {
-    if (what != Trouble::rival) return;
+  explicit World(Failure what) : failure{what} {
+    if (what != Failure::rival) return;
     for (const char* key : {"b", "g", "s/0", "own"}) theirs.push_back(rival.acquire({key}, {.waitFor = 10s}).value());
   }
-  ~World() { store->trouble = Trouble::none; }
+  ~World() { store->failure = Failure::none; }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  void begin() const { store->trouble = trouble; }
+  void begin() const { store->failure = failure; }
   [[nodiscard]] Group group(unsigned shards = 0) const {
     GroupOptions options{.group = shards > 0 ? "s" : "g", .candidate = {.id = "c"}, .lease = {.duration = lease}};
     options.lease.drainTimeout = drain;
@@ -122,7 +122,7 @@ struct World {
   template <class Elector>
   void lead(Elector& elector) {
     elector.start();
-    const bool should = trouble != Trouble::rival;
+    const bool should = failure != Failure::rival;
     EXPECT_TRUE(!should || eventually([&] { return led(elector); }));
     begin();
   }
@@ -133,8 +133,8 @@ struct World {
 
   static constexpr milliseconds lease{1'000};
   static constexpr milliseconds drain{300};
-  const Trouble trouble;
-  std::shared_ptr<TroubledStore> store{std::make_shared<TroubledStore>()};
+  const Failure failure;
+  std::shared_ptr<FailingStore> store{std::make_shared<FailingStore>()};
   LockClient rival{store, {.lease = {.duration = 60s}}};
   std::vector<Lock> theirs{};
 };
@@ -152,7 +152,7 @@ nanoseconds timeOf(World& world, const Call& call) {
   const Instant from = readClock();
   const std::shared_ptr<void> result = call();
   const nanoseconds took = elapsedForHolder(from, readClock());
-  world.store->trouble = Trouble::none;
+  world.store->failure = Failure::none;
   return took;
 }
 
@@ -167,7 +167,7 @@ std::shared_ptr<void> destroyed(std::unique_ptr<T>& one) {
   return nullptr;
 }
 
-/// A client that has made its first acquisition, so that only the call itself meets the trouble.
+/// A client that has made its first acquisition, so that only the call itself meets the failure.
 std::unique_ptr<LockClient> clientOf(const World& world) {
   LockClientOptions options;
   options.lease.duration = World::lease;
@@ -325,7 +325,7 @@ std::vector<TimedCall> callsOfElectors() {
   return all;
 }
 
-class TimedCalls : public testing::TestWithParam<Trouble> {
+class TimedCalls : public testing::TestWithParam<Failure> {
  protected:
   /// All at the same time: they wait for different things, and none may delay another.
   static void measure(const std::vector<TimedCall>& calls) {
@@ -354,7 +354,7 @@ TEST_P(TimedCalls, ofTokensKeepToTheirLimits) { measure(callsOfTokens()); }
 
 TEST_P(TimedCalls, ofElectorsKeepToTheirLimits) { measure(callsOfElectors()); }
 
-INSTANTIATE_TEST_SUITE_P(Troubles, TimedCalls, testing::ValuesIn(troubles), [](const auto& one) {
+INSTANTIATE_TEST_SUITE_P(Failures, TimedCalls, testing::ValuesIn(failures), [](const auto& one) {
   std::string name = nameOf(one.param);
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;

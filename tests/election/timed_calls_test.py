@@ -21,6 +21,7 @@ TIMED = {
     "CallOptions.timeout": "StoreStallContract.answersWritesWithinTheirTimeLimit",
     "DynamoDbFenceOptions.timeout": "SilentService.aCallOfTheDynamoDbFenceEndsInItsTime",
     "FencedFileOptions.lockTimeout": "FencedFileTest.waitsForOthersNoLongerThanItsLockTimeout",
+    "HooksConfig.probeTimeout": "ProbeTest.ACommandThatHangsCostsTheLeaseWithinItsBound",
     "HooksConfig.timeout": "HooksTest.OnElectedThatTakesTooLongIsKilledWithAllThatItStarted",
     "LeaderElector::stop": "LeaderElector::stop",
     "LeaderElector::~LeaderElector": "LeaderElector::~LeaderElector",
@@ -66,9 +67,10 @@ TIMED = {
 }
 # Their documentation or their parameters speak of times, but the call returns at once, or has no limit by intent.
 NOT_TIMED = {
-    "CallDeadline::CallDeadline", "ConfigFault::kubernetesOptionsFrom", "ConfigFault::loadGroupConfig", "FencePass::onOvertaken", "HttpFence::admit", "HttpFence::close",
-    "HttpListener::~HttpListener", "Instant.boottime", "JobLedger::end", "LeaderElector::waitForStopSignal", "Leadership::stopToken", "Lock::onExpiring",
-    "Lock::onLost", "LockToken::text", "Logger::toStderr", "Scheduler::isCurrent",
+    "CallDeadline::CallDeadline", "ConfigFault::kubernetesOptionsFrom", "ConfigFault::loadGroupConfig", "FencePass::onOvertaken",
+    "HooksConfig::probeLimit", "HooksConfig::probePause", "HttpFence::admit", "HttpFence::close", "HttpListener::~HttpListener",
+    "Instant.boottime", "JobLedger::end", "LeaderElector::waitForStopSignal", "Leadership::reportProgress",
+    "Leadership::stopToken", "Lock::onExpiring", "Lock::onLost", "LockToken::text", "Logger::toStderr", "Scheduler::isCurrent",
     "Scheduler::schedule", "SingletonScheduler::start",
 }
 VALUES = {"HandMadeTerm", "LeaseRecord", "ManualRuntime", "ManualScheduler", "Schedule", None}

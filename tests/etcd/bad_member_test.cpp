@@ -1,4 +1,4 @@
-// One endpoint of several that is no member, or one in trouble: whose answers are believed, and who is asked next.
+// One endpoint of several that is no member, or one that fails: whose answers are believed, and who is asked next.
 #include <atomic>
 #include <fstream>
 #include <future>
@@ -63,7 +63,7 @@ std::optional<Fault> faultOf(const Outcome& outcome) {
   return faultIn({where, "renewing"}, outcome);
 }
 
-/// What stands in a member's place, or a member in trouble of its own.
+/// What stands in a member's place, or a failing member of its own.
 std::vector<Fake::Answer> badAnswers() {
   std::vector<Fake::Answer> all;
   for (const int status : {201, 204, 307, 400, 401, 403, 404, 408, 413, 418, 421, 429, 500, 501, 502, 503}) {
@@ -249,7 +249,7 @@ class OldTokens : public testing::Test {
       return {200, "{" + header + R"(,"token":"t)" + std::to_string(authentications_) + "\"}"};
     }
     const bool isOld = request.find("Authorization: t1\r\n") != std::string::npos;
-    return isOld ? refusal_ : Fake::Answer{200, result};
+    return isOld ? rejection_ : Fake::Answer{200, result};
   }
 
   [[nodiscard]] std::shared_ptr<Gateway> gateway() const {
@@ -260,7 +260,7 @@ class OldTokens : public testing::Test {
   const std::string password_{directory_.file("password")};
   std::mutex mutex_{};
   int authentications_{0};
-  Fake::Answer refusal_{};
+  Fake::Answer rejection_{};
   const Fake member_{[this](const std::string& request) { return answerTo(request); }};
 };
 
@@ -272,7 +272,7 @@ TEST_F(OldTokens, provablyRefusedUnreadIsSentAgainWithANewToken) {
                                  {400, error(3, "etcdserver: revision of auth store is old")},
                                  {401, error(16, "etcdserver: invalid auth token")},
                                  {500, error(16, "auth: invalid auth token")}}) {
-    refusal_ = {status, body};
+    rejection_ = {status, body};
     for (const auto repeat : {Repeat::no, Repeat::yes}) {
       authentications_ = 0;
       const auto outcome = ask(*gateway(), repeat);
@@ -293,7 +293,7 @@ TEST_F(OldTokens, nothingElseCountsAsRefusedUnread) {
                                                               {500, oldRevision},
                                                               {500, error(2, "etcdserver: request timed out")},
                                                               {401, "<html>log in</html>"}}) {
-    refusal_ = {status, body};
+    rejection_ = {status, body};
     authentications_ = 0;
     const auto fault = faultOf(ask(*gateway(), Repeat::no));
     ASSERT_TRUE(fault) << body;
@@ -308,7 +308,7 @@ TEST_F(OldTokens, oneMemberThatTakesNoTokenIsLeft) {
     const bool asks = request.find("/v3/auth/authenticate") != std::string::npos;
     return asks ? answerTo(request) : Fake::Answer{401, error(16, "etcdserver: invalid auth token")};
   }};
-  refusal_ = {200, result};
+  rejection_ = {200, result};
   const auto gateway =
       makeHttpGateway({.endpoints = {strict.url(), member_.url()}, .user = "tenure", .passwordFile = password_}, {});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(*gateway)->member, member_.url());

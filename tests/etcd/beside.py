@@ -49,4 +49,4 @@ def cluster(options):
 
 
 if __name__ == "__main__":
-    sys.exit(command_beside.main(__doc__, cluster, environment, etcd.Trouble, declare))
+    sys.exit(command_beside.main(__doc__, cluster, environment, etcd.ToolError, declare))

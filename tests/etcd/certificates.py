@@ -3,7 +3,7 @@
 import pathlib
 import subprocess
 
-from fetching import Trouble
+from fetching import ToolError
 
 
 class Authority:
@@ -49,6 +49,6 @@ def openssl(*words):
     try:
         done = subprocess.run(["openssl", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise Trouble("openssl is not there; on Debian: scripts/setup") from None
+        raise ToolError("openssl is not there; on Debian: scripts/setup") from None
     if done.returncode:
-        raise Trouble(f"openssl {words[0]} failed: {done.stderr.strip()}")
+        raise ToolError(f"openssl {words[0]} failed: {done.stderr.strip()}")

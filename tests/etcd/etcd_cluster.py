@@ -21,7 +21,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
-from certificates import Authority, Trouble, openssl
+from certificates import Authority, ToolError, openssl
 from dynamodb_server import die_with_parent, listens
 from server_process import ServerProcess
 from waiting import PATIENCE_S, wait_until
@@ -36,7 +36,7 @@ def etcd_program():
     """TENURE_TEST_ETCD_PROGRAM names another release."""
     program = os.environ.get("TENURE_TEST_ETCD_PROGRAM") or shutil.which("etcd")
     if not program:
-        raise Trouble("etcd's server is not there. On Debian: scripts/setup, or: apt-get install etcd-server")
+        raise ToolError("etcd's server is not there. On Debian: scripts/setup, or: apt-get install etcd-server")
     return program
 
 
@@ -64,7 +64,7 @@ def end_of_prefix(prefix):
 class Member(ServerProcess):
     """One server. `words`: further arguments. `before`: words before the program, such as `ip netns exec`."""
 
-    Trouble = Trouble
+    ToolError = ToolError
     READY = "to have a leader"
 
     def __init__(self, cluster, name, host, ports, before=()):
@@ -179,9 +179,9 @@ class Cluster:
             try:
                 self.start()
                 return
-            except Trouble as trouble:
+            except ToolError as error:
                 self._end_members()
-                if "address already in use" not in str(trouble) or not left:
+                if "address already in use" not in str(error) or not left:
                     raise
                 for member in self.members:
                     shutil.rmtree(member.data, ignore_errors=True)
@@ -226,7 +226,7 @@ class Cluster:
         member = next(one for one in self.members if one.runs())
         status, reply = member.request(path, body, timeout_s, token)
         if status != 200:
-            raise Trouble(f"{member}: {path} was answered with {status}: {reply}")
+            raise ToolError(f"{member}: {path} was answered with {status}: {reply}")
         return reply
 
     def file(self, name, text):
@@ -247,7 +247,7 @@ class Cluster:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False,
                               stdin=subprocess.DEVNULL, env={"PATH": os.environ["PATH"], "ETCDCTL_API": "3"})
         if done.returncode:
-            raise Trouble(f"etcdctl {words[0]}: {done.stderr.strip()}")
+            raise ToolError(f"etcdctl {words[0]}: {done.stderr.strip()}")
         return done.stdout
 
     # -- users ----------------------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ class Root {
 };
 
 /// A signed token is refused after any change of users or roles, although it is valid for an hour. Up to etcd 3.5.1 the
-/// refusal looks like an answer of a member in trouble.
+/// rejection looks like an answer of a failing member.
 TEST(EtcdGateway, signedTokensAfterAChangeOfUsers) {
   const EtcdCluster cluster{{"--users", "--jwt", "1h"}};
   const auto gateway = makeHttpGateway(optionsFor(cluster), {});

@@ -142,7 +142,7 @@ class Systemd(unittest.TestCase):
         manager.systemctl("stop", "tenure@billing.service")
         (manager.files / "billing.yaml").write_text("grupp: billing\n")
         manager.systemctl("start", "tenure@billing.service")
-        wait_until(lambda: manager.show()["ActiveState"] == "failed", "the refusal of the file")
+        wait_until(lambda: manager.show()["ActiveState"] == "failed", "the rejection of the file")
         self.assertEqual(manager.show()["ExecMainStatus"], "2")
 
     def test_a_manager_starts_again_after_what_may_change_and_after_no_permanent_code(self):

@@ -46,9 +46,9 @@ void judgeWrite(int status, const std::string& body) {
     require(status == 400 && stale->highestSeen > stamp.token && stale->highestSeen <= maxFencingToken,
             "a term ends for a higher token that is one");
   }
-  if (const auto* trouble = error.trouble(); trouble != nullptr && (status < 400 || status >= 500)) {
-    require(trouble->mayBeWritten || trouble->error.errorClass == ErrorClass::corrupt,
-            "what is no refusal of the service's proves nothing");
+  if (const auto* failure = error.writeError(); failure != nullptr && (status < 400 || status >= 500)) {
+    require(failure->mayBeWritten || failure->error.errorClass == ErrorClass::corrupt,
+            "what is no rejection of the service's proves nothing");
   }
 }
 

@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Fault& fault = reply.error();
     judge(fault.error);
     require(status != 500 || fault.maybeApplied, "an answer of a failed server is no proof that nothing happened");
-    if (!fault.maybeApplied) (void)refusalIn(call, fault);
+    if (!fault.maybeApplied) (void)causeIn(call, fault);
     return 0;
   }
   require(status == 200, "only a success is a success");

@@ -60,14 +60,14 @@ void asAnswer(const std::string& body) {
   }
 }
 
-void asRefusal(int status, const std::string& body) {
+void asRejection(int status, const std::string& body) {
   const auto fault = faultIn({where, "renewing lease billing"}, Reply{status, body, "http://a"});
   require(fault.has_value() == (status != 200), "every other status is a fault");
   if (!fault) return;
   judge(fault->error);
-  static const std::set<int> refusals{400, 401, 403, 404, 405, 412, 413, 429, 501};
+  static const std::set<int> rejections{400, 401, 403, 404, 405, 412, 413, 429, 501};
   const bool hasCode = body.find("\"code\"") != std::string::npos;
-  require(fault->maybeApplied || hasCode || refusals.contains(status), "no other status proves a refusal");
+  require(fault->maybeApplied || hasCode || rejections.contains(status), "no other status proves a rejection");
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text{choices.rest()};
   asValues(text);
   asAnswer(text);
-  asRefusal(200 + status * 2, text);
+  asRejection(200 + status * 2, text);
   if (const auto line = watchLineFrom(text)) {
     for (const WatchEvent& event : line->events) require(!event.entry.key.empty(), "an event has a key");
   }

@@ -70,13 +70,13 @@ void asObject(const std::string& text) {
   acquireOn(*read, state);
 }
 
-void asRefusal(int status, const std::string& body) {
+void asRejection(int status, const std::string& body) {
   const auto fault = faultIn({where, "renewing lease billing"}, Reply{status, body});
   require(fault.has_value() == (status != 200 && status != 201), "every other status is a fault");
   if (!fault) return;
   judge(fault->error);
-  static const std::set<int> refusals{400, 401, 403, 404, 405, 409, 413, 415, 422, 429};
-  require(fault->maybeApplied || refusals.contains(status), "no other status proves a refusal");
+  static const std::set<int> rejections{400, 401, 403, 404, 405, 409, 413, 415, 422, 429};
+  require(fault->maybeApplied || rejections.contains(status), "no other status proves a rejection");
   const Reply reply{status, body};
   require(!saysAbsent(reply, "billing") || body.find("billing") != std::string::npos, "an absent Lease is named");
 }
@@ -103,8 +103,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t status = choices.next();
   const std::string text{choices.rest()};
   asObject(text);
-  asRefusal(200 + status * 2, text);
-  asRefusal(201 + status * 2, text);
+  asRejection(200 + status * 2, text);
+  asRejection(201 + status * 2, text);
   if (const auto page = pageFrom(text)) {
     for (const LeaseObject& one : page->items) require(!one.name.empty(), "an object has a name");
   }

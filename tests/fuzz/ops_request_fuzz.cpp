@@ -60,7 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ops::Socket socket{io.get_executor()};
   socket.assign(ops::Protocol{AF_UNIX, 0}, ends[1]);
   const ListenAddress listener{"127.0.0.1", 9200};
-  const auto session = std::make_shared<ops::RequestSession>(std::move(socket), options, listener, electors);
+  const auto session = std::make_shared<ops::RequestSession>(std::move(socket), options, listener, electors,
+                                                             [](const auto& /*session*/) { return false; });
   bool ended = false;
   boost::asio::co_spawn(io, session->run(), [&](const std::exception_ptr& thrown) {
     require(!thrown, "no exception leaves a session");

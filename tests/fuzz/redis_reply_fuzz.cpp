@@ -34,8 +34,8 @@ void judgeWrite(const redisReply& reply) {
   if (const auto* stale = error.stale()) {
     require(stale->highestSeen > stamp.token && stale->highestSeen <= maxFencingToken, "a token is one");
   }
-  const auto* trouble = error.trouble();
-  require(trouble == nullptr || trouble->mayBeWritten || mine || reply.type == REDIS_REPLY_ERROR,
+  const auto* failure = error.writeError();
+  require(failure == nullptr || failure->mayBeWritten || mine || reply.type == REDIS_REPLY_ERROR,
           "what is not understood proves nothing");
 }
 

@@ -38,7 +38,7 @@ void isSound(const FoundHead& found, std::string_view text) {
     require(!again || again->head == found.head, "a head as it is written is the same head");
   }
   for (const TermStamp& term : found.head.terms) {
-    require(!refusalOf(term), "a term is one under which something can be written");
+    require(!errorOf(term), "a term is one under which something can be written");
     require(seenIn(found.head, term.lease) == term, "a lease is named once");
   }
   require(line.find(R"("lease":"billing")") == std::string_view::npos || seenIn(found.head, "billing").has_value(),
@@ -89,7 +89,7 @@ class Server final : public aws::ObjectClient {
     if (condition.name == "If-None-Match") return require(hasNothing(), "an object is made where there is none");
     require(condition.name == "If-Match" && hasHead(), "what is there is replaced if it was understood");
     require(condition.value == read_.header("ETag"), "and only that");
-    require(!fenceRefusal(stamp, seenIn(head(), stamp.lease)), "a later term is not overwritten");
+    require(!termError(stamp, seenIn(head(), stamp.lease)), "a later term is not overwritten");
     require(next->head.replaces == head().write, "a head tells which one it replaces");
     for (const TermStamp& term : head().terms) {
       require(term.lease == stamp.lease || seenIn(next->head, term.lease) == term, "terms of other leases stay");
@@ -103,7 +103,7 @@ class Server final : public aws::ObjectClient {
 void throughTheFence(const std::shared_ptr<Server>& server, S3Form form, const net::HttpResponse& written) {
   S3FenceOptions options;
   options.bucket = "b";
-  options.timeout = std::chrono::milliseconds{5};  // less than the first pause: no time to repeat after trouble
+  options.timeout = std::chrono::milliseconds{5};  // less than the first pause: no time to repeat after an error
   S3Fence fence{options, server};
   const auto seen = fence.highestSeen(key, stamp.lease);
   if (seen) {

@@ -154,8 +154,8 @@ def verdict(case):
         with mock.patch.dict(os.environ, environment, clear=True):
             try:
                 return found()
-            except Exception as refusal:  # of many kinds, some of them mere accidents
-                return {"refused": type(refusal).__name__}
+            except Exception as rejection:  # of many kinds, some of them mere accidents
+                return {"refused": type(rejection).__name__}
 
 
 class BotocoreReadsFiles(unittest.TestCase):

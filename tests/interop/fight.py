@@ -240,7 +240,7 @@ def keep_figures(path, fight, seconds, verdict, faults):
     pathlib.Path(path).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
-def report(fight, seconds, fewest_wins, troubles, keep):
+def report(fight, seconds, fewest_wins, errors, keep):
     verdict = judge.Verdict(judge.terms_of(judge.read(fight.ledger)),
                             {s: p for s, p in SIDES.items() if any(c.name.startswith(p) for c in fight.contenders)})
     tokens = [term.token for term in verdict.terms if term.token is not None]
@@ -256,7 +256,7 @@ def report(fight, seconds, fewest_wins, troubles, keep):
     if fight.proxy:
         lost = sum(rule["applied"] for rule in fight.proxy.rules())
         print(f"replies to tenure that were lost: {lost}")
-    faults = verdict.faults(fewest_wins) + troubles
+    faults = verdict.faults(fewest_wins) + errors
     for fault in faults:
         print(f"FAULT: {fault}")
     if keep:

@@ -57,5 +57,5 @@ if __name__ == "__main__":
         {"java": java, "python": python, "expfmt": expfmt}[sys.argv[1]]()
     except NoGo as missing:
         print(missing)  # the tests that need it say so, or go without
-    except fetching.Trouble as trouble:
-        sys.exit(f"peers.py: {trouble}")
+    except fetching.ToolError as error:
+        sys.exit(f"peers.py: {error}")

@@ -52,7 +52,7 @@ void expectRoundTrip(const JobsDocument& document) {
   EXPECT_EQ(textOf(*read), text);
 }
 
-std::string refusal(const std::string& text) {
+std::string faultIn(const std::string& text) {
   const auto read = jobsDocumentFrom(text);
   if (read) return "none";
   EXPECT_EQ(read.error().errorClass, ErrorClass::corrupt);
@@ -116,20 +116,20 @@ TEST(JobsDocument, RefusesForeignTextsAndNeverTakesOneForAnEmptyLedger) {
                            R"({"v":1,"v":1,"jobs":{}})",
                            "\xFF\xFE",
                            "{\"v\":1,\"jobs\":{}}\n"}) {
-    const std::string message = refusal(text);
+    const std::string message = faultIn(text);
     EXPECT_NE(message, "none") << text;
     EXPECT_NE(message.find("not understood"), std::string::npos) << message;
   }
-  EXPECT_NE(refusal(std::string(maxJobsDocumentBytes + 1, ' ')), "none");
-  EXPECT_NE(refusal(std::string(100'000, '[')), "none");
+  EXPECT_NE(faultIn(std::string(maxJobsDocumentBytes + 1, ' ')), "none");
+  EXPECT_NE(faultIn(std::string(100'000, '[')), "none");
 }
 
 TEST(JobsDocument, RefusesALaterVersionAndSaysSo) {
-  EXPECT_NE(refusal(R"({"v":2,"jobs":{},"more":{}})").find("version 2"), std::string::npos);
+  EXPECT_NE(faultIn(R"({"v":2,"jobs":{},"more":{}})").find("version 2"), std::string::npos);
 }
 
 TEST(JobsDocument, RefusesALedgerThatCannotBeRight) {
-  const auto ofJob = [](const std::string& ledger) { return refusal(R"({"v":1,"jobs":{"a":)" + ledger + "}}"); };
+  const auto ofJob = [](const std::string& ledger) { return faultIn(R"({"v":1,"jobs":{"a":)" + ledger + "}}"); };
   EXPECT_EQ(ofJob(R"({"begun":[[60,120]],"past":[]})"), "none");
   for (const char* ledger : {"null",
                              "[]",
@@ -160,7 +160,7 @@ TEST(JobsDocument, RefusesALedgerThatCannotBeRight) {
                              R"({"begun":[],"past":[[60,7,1,0,0,4294967296,1,"a"]]})",
                              R"({"begun":[],"past":[[60,7,1,0,0,0,-1,"a"]]})"})
     EXPECT_NE(ofJob(ledger), "none") << ledger;
-  EXPECT_EQ(refusal(R"({"v":1,"jobs":{"":{"begun":[],"past":[]}}})").find("bad name") == std::string::npos, false);
+  EXPECT_EQ(faultIn(R"({"v":1,"jobs":{"":{"begun":[],"past":[]}}})").find("bad name") == std::string::npos, false);
 }
 
 TEST(JobsDocument, RefusesAChangeOfAnyByteOrReadsWhatIsWrittenThatWay) {

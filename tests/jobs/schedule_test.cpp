@@ -75,7 +75,22 @@ TEST(ScheduleCron, ADayMatchesByEitherFieldIfBothAreRestricted) {
             (Times{"2026-12-01T00:00Z", "2026-12-04T00:00Z"}));
   EXPECT_EQ(occurrences(cron("0 0 */2 * MON"), "2026-11-01T12:00Z", "2026-12-01T00:00Z"),
             (Times{"2026-11-09T00:00Z", "2026-11-23T00:00Z"}))
-      << "a field with a * restricts nothing by itself, so both must match: the odd days that are Mondays";
+      << "a field that begins with * restricts nothing by itself, so both must match: the odd days that are Mondays";
+}
+
+/// Seen with Debian's cron, which looks at the field's first character alone.
+TEST(ScheduleCron, AStarLaterInAListRestrictsLikeANumber) {
+  const auto daysOf = [](const char* expression) {
+    return occurrences(cron(expression), "2027-01-01T12:00Z", "2027-01-08T00:00Z").size();
+  };
+  EXPECT_EQ(daysOf("0 0 5,* * MON"), 6U) << "every day, by the day of month";
+  EXPECT_EQ(daysOf("0 0 1 * 3,*"), 6U) << "every day, by the day of the week";
+  EXPECT_EQ(daysOf("0 0 *,5 * MON"), 1U) << "begins with *: Mondays";
+  EXPECT_EQ(daysOf("0 0 1 * *,3"), 0U) << "begins with *: the first of the month";
+  EXPECT_EQ(daysOf("0 0 1-31 * MON"), 6U) << "all numbers are no *";
+  EXPECT_EQ(
+      occurrences(cron("0 0 2-10/4,*/15 * MON"), "2027-01-01T12:00Z", "2027-01-12T00:00Z"),
+      (Times{"2027-01-02T00:00Z", "2027-01-04T00:00Z", "2027-01-06T00:00Z", "2027-01-10T00:00Z", "2027-01-11T00:00Z"}));
 }
 
 TEST(ScheduleCron, HasTheUsualNicknames) {

@@ -74,7 +74,6 @@ DrawnField drawField(unsigned least, unsigned most, SeededRandom& random, bool p
     const DrawnField more = drawItem(least, most, random, plain);
     out.text += ',' + more.text;
     out.meaning.insert(more.meaning.begin(), more.meaning.end());
-    out.star = out.star || more.star;
     out.step = out.step || more.step;
   }
   return out;

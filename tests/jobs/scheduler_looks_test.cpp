@@ -53,7 +53,7 @@ TEST_F(SchedulerLooks, aRunWhoseEndTheStoreRefusesNeedsNoProgress) {
   const auto narrow = std::make_shared<NarrowStore>(stage_.memory);
   narrow->most = 10'000;
   const auto a = started(job([&](const JobRun&) { narrow->most = 8; }), progress(5s), narrow);
-  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].trouble.empty(); }));
+  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].error.empty(); }));
   stage_.advance(1min);
   EXPECT_FALSE(lostProgress());
   EXPECT_TRUE(a->status().elector.fencingToken);

@@ -220,8 +220,8 @@ TEST_F(SingletonSchedulers, aRunThatNoThreadHasTakenEndsWithTheTerm) {
 TEST_F(SingletonSchedulers, aStoreThatRefusesTheLedgerRunsNoJobAndTheTermGoesOn) {
   const auto narrow = std::make_shared<NarrowStore>(stage_.memory);
   const auto a = stage_.copy("a", {works_.held()}, {}, narrow);
-  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].trouble.empty(); }));
-  EXPECT_NE(a->status().jobs[0].trouble.find("is too long"), std::string::npos) << a->status().jobs[0].trouble;
+  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].error.empty(); }));
+  EXPECT_NE(a->status().jobs[0].error.find("is too long"), std::string::npos) << a->status().jobs[0].error;
   stage_.advance(30s);
   EXPECT_EQ(works_.begun(), Lines{});
   EXPECT_TRUE(a->status().elector.fencingToken);
@@ -229,7 +229,7 @@ TEST_F(SingletonSchedulers, aStoreThatRefusesTheLedgerRunsNoJobAndTheTermGoesOn)
   ASSERT_TRUE(stage_.until([&] { return works_.running() == 1; })) << "it is asked again";
   narrow->most = 8;
   works_.release();
-  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].trouble.empty(); }));
+  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].error.empty(); }));
   narrow->most = 1000;
   ASSERT_TRUE(stage_.until([&] { return lastOutcome() == RunOutcome::succeeded; })) << "so is the end";
 }
@@ -237,8 +237,8 @@ TEST_F(SingletonSchedulers, aStoreThatRefusesTheLedgerRunsNoJobAndTheTermGoesOn)
 TEST_F(SingletonSchedulers, dataThatAreNotUnderstoodRunNoJobAndItSaysSo) {
   stage_.put(R"({"tenure":1,"jobs":{"v":7,"jobs":{}}})");
   const auto a = stage_.copy("a", {works_.quick()});
-  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].trouble.empty(); }));
-  EXPECT_TRUE(stage_.logged("job job: no run begins: ")) << a->status().jobs[0].trouble;
+  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].error.empty(); }));
+  EXPECT_TRUE(stage_.logged("job job: no run begins: ")) << a->status().jobs[0].error;
   stage_.advance(5s);
   EXPECT_EQ(works_.begun(), Lines{});
 }

@@ -33,7 +33,7 @@ import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "etcd"), str(HERE.parents[1] / "scripts")]
-from certificates import Authority, Trouble, openssl
+from certificates import Authority, ToolError, openssl
 from etcd_cluster import wait_until
 
 ENDPOINT = "TENURE_TEST_KUBERNETES"
@@ -154,7 +154,7 @@ class Access:
     def must(self, method, path, body=None, **more):
         status, reply = self.request(method, path, body, **more)
         if status >= 300:
-            raise Trouble(f"{method} {path} was answered with {status}: {reply.get('message', reply)}")
+            raise ToolError(f"{method} {path} was answered with {status}: {reply.get('message', reply)}")
         return reply
 
     @staticmethod

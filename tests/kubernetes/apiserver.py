@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "etcd"), str(HERE.parent / "support"), str(HERE.parents[1] / "scripts")]
-from certificates import Trouble
+from certificates import ToolError
 from dynamodb_server import die_with_parent, listens
 from server_process import ServerProcess
 
@@ -17,7 +17,7 @@ from server_process import ServerProcess
 class ApiServer(ServerProcess):
     """`access`: how to reach it, whose files it reads. `settings`: arguments without their dashes."""
 
-    Trouble = Trouble
+    ToolError = ToolError
     patience_s = 180  # it computes for 4 s, and other tests run at the same time
 
     def __init__(self, program, access, port, etcd, settings=None, name="apiserver"):

@@ -23,4 +23,4 @@ def cluster(options):
 
 if __name__ == "__main__":
     sys.exit(command_beside.main(__doc__, cluster, lambda started: kubernetes_server.environment(started.kubeconfig),
-                                 kubernetes_server.Trouble, command_beside.declare_settings, kubernetes_server.Missing))
+                                 kubernetes_server.ToolError, command_beside.declare_settings, kubernetes_server.Missing))

@@ -63,8 +63,8 @@ class Beside(unittest.TestCase):
     def setUp(self):
         try:
             self.program = kubernetes_server.peer()
-        except kubernetes_server.NoGo as trouble:
-            self.skipTest(str(trouble))
+        except kubernetes_server.NoGo as error:
+            self.skipTest(str(error))
         self.access = Access.beside()
         self.name = f"beside-{os.getpid()}-{self._testMethodName.replace('_', '-')}"[:63].strip("-")
         self.all = []
@@ -201,8 +201,8 @@ class Beside(unittest.TestCase):
         print(f"\nterms: {counted}, overlaps: {len(overlaps(rights))}, rights given away by client-go: "
               f"{len(given_away(rights, releases))}")
         self.assertGreater(min(counted.values()), 1, counted)
-        self.assertEqual([trouble for process in self.all if type(process) is ClientGo for trouble in process.troubles()
-                          if "decode" in trouble or "unmarshal" in trouble], [])
+        self.assertEqual([error for process in self.all if type(process) is ClientGo for error in process.errors()
+                          if "decode" in error or "unmarshal" in error], [])
 
 
 if __name__ == "__main__":

@@ -105,8 +105,8 @@ class ClientGo(Process):
     def releases(self):
         return [(f"{self.who}.{self.process.pid}", event) for event in self.events if event["e"] == "released"]
 
-    def troubles(self):
-        return [event["message"] for event in self.events if event["e"] == "trouble"]
+    def errors(self):
+        return [event["message"] for event in self.events if event["e"] == "error"]
 
 
 def command(program, kubeconfig, name, identity, lease_s, renew_s=None, retry_s=None, more=()):

@@ -73,8 +73,8 @@ class Candidate(unittest.TestCase):
     def setUp(self):
         try:
             self.program = kubernetes_server.peer()
-        except kubernetes_server.NoGo as trouble:
-            self.skipTest(str(trouble))
+        except kubernetes_server.NoGo as error:
+            self.skipTest(str(error))
         self.access = Access.beside()
         self.name = f"client-go-{os.getpid()}-{self._testMethodName.replace('_', '-')}"[:63]
 

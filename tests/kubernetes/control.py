@@ -18,7 +18,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from access import Access, Trouble
+from access import Access, ToolError
 
 
 ACTIONS = {
@@ -39,8 +39,8 @@ def main():
         sys.exit(__doc__)
     try:
         made = ACTIONS[sys.argv[1]](Access.beside(), *sys.argv[2:])
-    except Trouble as trouble:
-        sys.exit(f"control: {trouble}")
+    except ToolError as error:
+        sys.exit(f"control: {error}")
     if made:
         print(made)
 

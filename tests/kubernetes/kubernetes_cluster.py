@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "etcd"), str(HERE.parents[1] / "scripts")]
 from access import Access
 from apiserver import ApiServer
-from certificates import Trouble
+from certificates import ToolError
 import etcd_cluster
 
 
@@ -43,8 +43,8 @@ class Cluster:
             server = ApiServer(program, self.access, port, self.etcd.url, settings)
             try:
                 return server.start()
-            except Trouble as trouble:
-                if "address already in use" not in str(trouble) or not left:
+            except ToolError as error:
+                if "address already in use" not in str(error) or not left:
                     raise
             except BaseException:
                 server.kill()

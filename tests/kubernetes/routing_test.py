@@ -1,4 +1,4 @@
-"""The section `routing`: `tenure run` keeps the label of the leader on the pod that leads, through crashes, freezes and refusals.
+"""The section `routing`: `tenure run` keeps the label of the leader on the pod that leads, through crashes, freezes and rejections.
 
 The pods are plain objects of the API server. The candidates are processes here, each with the name of one of them. They are
 the service account "tenure", which has the rights of config/kubernetes/routing.yaml, or the user "tenure", which has not.

@@ -13,7 +13,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "scripts")]
-from access import NAMESPACE, PREPARED, Access, Trouble
+from access import NAMESPACE, PREPARED, Access, ToolError
 from etcd_cluster import wait_until
 import kubernetes_server
 
@@ -118,7 +118,7 @@ class Shared(unittest.TestCase):
     def test_refuses_a_manifest_with_a_field_that_it_does_not_know(self):
         good = self.access.manifest("role.yaml")
         self.access.apply(good, dry_run=True)
-        with self.assertRaisesRegex(Trouble, "unknown field|field not declared"):
+        with self.assertRaisesRegex(ToolError, "unknown field|field not declared"):
             self.access.apply(good.replace("verbs:", "verb:"), dry_run=True)
 
 
@@ -131,13 +131,13 @@ class Example(unittest.TestCase):
 
     def test_the_servers_take_the_manifests_of_the_example(self):
         self.access.apply(self.text, dry_run=True)
-        with self.assertRaises(Trouble):
+        with self.assertRaises(ToolError):
             self.access.apply(self.text.replace("serviceAccountName", "serviceAccountNames"), dry_run=True)
 
     def test_the_servers_take_the_sidecar(self):
         sidecar = (ROOT / "examples" / "container" / "sidecar.yaml").read_text(encoding="utf-8")
         self.access.apply(sidecar, dry_run=True)
-        with self.assertRaises(Trouble):
+        with self.assertRaises(ToolError):
             self.access.apply(sidecar.replace("initContainers", "initContainer"), dry_run=True)
 
     def test_the_groups_file_of_the_example_elects(self):
@@ -162,8 +162,8 @@ class OwnServer(unittest.TestCase):
     def setUp(self):
         try:
             kubernetes_server.prepare()
-        except kubernetes_server.Missing as trouble:
-            self.skipTest(str(trouble))
+        except kubernetes_server.Missing as error:
+            self.skipTest(str(error))
 
     def test_runs_a_command_and_ends_the_server_after_it(self):
         done = subprocess.run([SCRIPT, "--", *SHOW], env=dict(clean(), KUBECONFIG="mine"), capture_output=True, text=True,

@@ -121,7 +121,7 @@ TEST(LeaseDriverProgress, keepsTheLeaseAndItsLackLosesIt) {
   world.start();
   for (int second = 0; second < 60; ++second) {
     world.pass(1s);
-    world.driver->reportProgress();
+    world.driver->reportProgress(world.scheduler->now());
   }
   EXPECT_TRUE(world.leads());
   EXPECT_TRUE(world.revocations.empty());
@@ -194,7 +194,7 @@ class BareStore final : public LeaseStore {
   const std::shared_ptr<Scheduler> scheduler_;
 };
 
-TEST(LeaseDriverTrouble, ofACandidateIsToldAtOnceAndThenOnceAMinute) {
+TEST(LeaseDriverError, ofACandidateIsToldAtOnceAndThenOnceAMinute) {
   const auto scheduler = std::make_shared<ManualScheduler>();
   const auto store = std::make_shared<BareStore>(scheduler);
   std::vector<std::string> lines;
@@ -214,7 +214,7 @@ TEST(LeaseDriverTrouble, ofACandidateIsToldAtOnceAndThenOnceAMinute) {
   EXPECT_LE(told("which is tried again: cannot be read"), 6);
   store->readFault = {ErrorClass::credentials, "no keys"};
   scheduler->advance(20s);
-  EXPECT_EQ(told("until the cause is fixed: no keys"), 1) << "trouble of another kind is news";
+  EXPECT_EQ(told("until the cause is fixed: no keys"), 1) << "an error of another kind is news";
   store->readFault = {ErrorClass::credentials, "the keys of 7 have expired"};
   scheduler->advance(20s);
   store->readFault = {ErrorClass::credentials, "the keys of 8 have expired"};

@@ -27,7 +27,7 @@ int requestsUntilTheEnd(MachineHarness& m, const WriteOutcome& toWrite) {
   return requests;
 }
 
-/// Otherwise each of thousands of holders would ask a store in trouble in ever smaller steps, until the very end.
+/// Otherwise each of thousands of holders would ask a failing store in ever smaller steps, until the very end.
 TEST(OutageOfAHolder, asksNoMoreThanTwoDozenTimesBeforeTheTermEnds) {
   for (const WriteOutcome& outcome :
        {WriteOutcome{Rejected{transientError("refused")}}, WriteOutcome{Unknown{transientError("cut")}}}) {

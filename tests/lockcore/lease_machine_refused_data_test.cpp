@@ -45,7 +45,7 @@ TEST(LeaseMachineRefusedData, theAnswerHasTheStoresError) {
   EXPECT_EQ(told.error->message, "the item is full");
 }
 
-TEST(LeaseMachineRefusedData, troubleThatMayPassIsNoRefusal) {
+TEST(LeaseMachineRefusedData, anErrorThatMayPassRejectsNothing) {
   for (const ErrorClass passing : {ErrorClass::transient, ErrorClass::throttled}) {
     MachineHarness m;
     m.becomeLeading();
@@ -56,7 +56,7 @@ TEST(LeaseMachineRefusedData, troubleThatMayPassIsNoRefusal) {
   }
 }
 
-TEST(LeaseMachineRefusedData, aRefusalOfARenewalWithoutDataIsOne) {
+TEST(LeaseMachineRefusedData, aRejectionOfARenewalWithoutDataIsOne) {
   MachineHarness m;
   m.becomeRenewing();
   m.step(renewWith(1, "a"));

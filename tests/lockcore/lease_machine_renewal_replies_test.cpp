@@ -110,7 +110,7 @@ TEST(RenewAnswered, rejectedPutsInDoubtOnceAndIsTriedAgain) {
   }
 }
 
-TEST(RenewAnswered, theEndNamesTheRefusalAndNotTheTimeOutAfterIt) {
+TEST(RenewAnswered, theEndNamesTheRejectionAndNotTheTimeOutAfterIt) {
   MachineHarness m;
   m.becomeRenewing();
   m.answerWrite(Rejected{{ErrorClass::credentials, "AccessDenied"}});

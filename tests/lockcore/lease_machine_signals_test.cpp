@@ -1,4 +1,5 @@
 // What LeaseMachine reports and is told: reasons, doubts, hints, deaths, priorities, and how often it asks.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -238,6 +239,65 @@ TEST(Hints, ofALossDoNotSpinWhileTheWorkShowsNoProgress) {
   }
   EXPECT_LE(wakeups, 30);
   EXPECT_EQ(m.revocations().back().reason, RevokeReason::expired);
+}
+
+/// Of a record that a candidate reads again and again. The holder's lease is ten seconds.
+class Vacancy : public ::testing::Test {
+ protected:
+  void readUntil(std::chrono::nanoseconds after, const std::function<LeaseRecord()>& record) {
+    const Instant end = m.now + after;
+    while (elapsedForHolder(m.now, end) > 0ns) {
+      const std::string did = m.toWakeup();
+      if (did == "read") m.answerRead(std::optional{record()});
+      if (did == "acquire") return;
+    }
+  }
+  MachineHarness m;
+};
+
+TEST_F(Vacancy, isExpectedOnceWhenTheHolderHasNotRenewedForHalfOfItsLease) {
+  m.becomeReading();
+  m.answerRead(std::optional{othersRecord("v1", 41)});
+  const Instant seen = m.now;
+  readUntil(20s, [] { return othersRecord("v1", 41); });
+  ASSERT_EQ(m.vacancies.size(), 1U);
+  EXPECT_GE(m.vacancies[0], 1s) << "time to warm up";
+  EXPECT_LE(m.vacancies[0], 5s + 100ms);
+  EXPECT_GE(elapsedForHolder(seen, m.now), 10s) << "it makes nothing quicker (I3)";
+}
+
+TEST_F(Vacancy, isNeverExpectedWhileTheHolderRenews) {
+  m.becomeReading();
+  m.answerRead(std::optional{othersRecord("v0", 41)});
+  const Instant from = m.now;
+  readUntil(200s, [&] { return othersRecord("v" + std::to_string(elapsedForHolder(from, m.now) / 4s), 41); });
+  EXPECT_TRUE(m.vacancies.empty());
+}
+
+/// Each silence is another one, and the holder may renew after all.
+TEST_F(Vacancy, isExpectedAgainAfterARenewalThatCameLate) {
+  m.becomeReading();
+  m.answerRead(std::optional{othersRecord("v1", 41)});
+  readUntil(6s, [] { return othersRecord("v1", 41); });
+  EXPECT_EQ(m.vacancies.size(), 1U);
+  readUntil(9s, [] { return othersRecord("v2", 41); });
+  EXPECT_EQ(m.vacancies.size(), 2U);
+}
+
+TEST_F(Vacancy, isExpectedAtOnceWhenTheHolderReleases) {
+  m.becomeReading();
+  m.answerRead(std::optional{othersRecord("v1", 41)});
+  ASSERT_EQ(m.step(event::StoreHint{}), "read");
+  m.answerRead(std::optional{releasedRecord("v2", 41)});
+  ASSERT_EQ(m.vacancies.size(), 1U);
+  EXPECT_LT(m.vacancies[0], 100ms) << "only the jitter of a race";
+}
+
+/// The first look at a free lease shows no end of a leader, and what this candidate led itself needs no warm-up.
+TEST_F(Vacancy, isNotExpectedWhereNobodyWasSeenToLead) {
+  m.becomeReading();
+  m.answerRead(std::optional{releasedRecord("v2", 41)});
+  EXPECT_TRUE(m.vacancies.empty());
 }
 
 }  // namespace

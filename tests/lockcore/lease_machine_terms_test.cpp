@@ -96,6 +96,42 @@ TEST(I6CallbacksNeverDelayRenewal, workThatMustReportProgressAndDoesNotLosesTheL
             "the work has reported no progress for 4000 ms, so the lease is not renewed");
 }
 
+/// Its own record would be free for it at once.
+TEST(I6CallbacksNeverDelayRenewal, workThatShowsNoProgressLetsOthersComeFirst) {
+  LeaseOptions options = tenSecondLease();
+  options.progressTimeout = 4s;
+  MachineHarness m{options};
+  m.becomeLeading();
+  while (m.state() == LeaseState::leading) {
+    if (m.toWakeup() == "renew") m.answerWrite(Applied{FencingToken{1}});
+  }
+  const Instant ended = m.now;
+  EXPECT_EQ(m.machine.cooldown(m.now), 10s) << "a lease, in which another one can lead";
+  m.step(event::WorkEnded{});
+  std::string did;
+  while (did != "acquire") {
+    did = m.toWakeup();
+    if (did == "read") m.answerRead(std::optional{m.write().record});
+  }
+  EXPECT_GE(elapsedForHolder(ended, m.now), 10s) << "and then it tries again (I10)";
+}
+
+/// A probe that takes a second shows that the work was alive a second ago, and no report takes back a later one.
+TEST(I6CallbacksNeverDelayRenewal, progressCountsFromTheBeginningOfTheProbeThatShowedIt) {
+  LeaseOptions options = tenSecondLease();
+  options.progressTimeout = 4s;
+  MachineHarness m{options};
+  m.becomeLeading();
+  ASSERT_EQ(m.toWakeup(), "renew");  // 3 s after the election
+  m.answerWrite(Applied{FencingToken{1}});
+  m.step(event::WorkProgressed{1001ms});
+  m.step(event::WorkProgressed{2s});
+  EXPECT_EQ(m.after(3s), "inDoubt") << "4001 ms after the probe began";
+  m.step(event::WorkProgressed{1s});
+  m.step(event::WorkProgressed{100s});
+  EXPECT_EQ(m.toWakeup(), "renew");
+}
+
 // ---- I7: the token rises ----
 
 TEST(I7TokenRises, whateverWasSeenIsTheFloorOfTheNextAcquisition) {

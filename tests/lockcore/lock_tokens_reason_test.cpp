@@ -127,7 +127,7 @@ TEST_F(LockTokensReasonTest, AnOutcomeThatIsNotKnownIsToldWithWhatTheStoreSaid) 
   EXPECT_NE(result.error().message.find(": access denied"), std::string::npos) << result.error().message;
 }
 
-TEST_F(LockTokensReasonTest, OneRefusalDoesNotMakeALongLeaseWaitForMinutes) {
+TEST_F(LockTokensReasonTest, OneRejectionDoesNotMakeALongLeaseWaitForMinutes) {
   store_->plan({Mishap::lostRequest});
   TokenAcquireOptions options = lease(std::chrono::hours{1});
   options.waitFor = 60s;

@@ -53,6 +53,7 @@ struct Words {
   std::string operator()(const action::InDoubt&) const { return "inDoubt"; }
   std::string operator()(const action::Revoked& a) const { return "revoked(" + std::string{toString(a.reason)} + ")"; }
   std::string operator()(const action::LeaderChanged& a) const { return "leader(" + leaderText(a.leader) + ")"; }
+  std::string operator()(const action::VacancyExpected&) const { return {}; }  // in `vacancies`
   std::string operator()(const action::FollowHolder& a) const { return a.record ? "follow" : "unfollow"; }
   std::string operator()(const action::GaveUp& a) const { return "gaveUp(" + std::string{toString(a.reason)} + ")"; }
   std::string operator()(const action::Stopped& a) const { return "stopped(" + std::string{toString(a.result)} + ")"; }
@@ -86,8 +87,9 @@ LeaseOptions tenSecondLease() {
 std::string describe(const LeaseActions& actions) {
   std::string out;
   for (const LeaseAction& a : actions) {
-    if (!out.empty()) out += ' ';
-    out += std::visit(Words{}, a);
+    const std::string word = std::visit(Words{}, a);
+    if (!out.empty() && !word.empty()) out += ' ';
+    out += word;
   }
   return out;
 }
@@ -137,6 +139,8 @@ void MachineHarness::keep(const LeaseActions& actions) {
       payload_ = elected->payload;
     } else if (const auto* stopped = std::get_if<action::Stopped>(&a)) {
       memory_ = stopped->memory;
+    } else if (const auto* vacancy = std::get_if<action::VacancyExpected>(&a)) {
+      vacancies.push_back(vacancy->remaining);
     } else if (const auto* line = std::get_if<action::Log>(&a)) {
       logLines.push_back(line->line);
     }

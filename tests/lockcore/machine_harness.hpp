@@ -73,6 +73,7 @@ class MachineHarness {
   LeaseMachine machine;
   std::chrono::nanoseconds lastTimeout{0};
   std::vector<std::string> logLines;
+  std::vector<std::chrono::nanoseconds> vacancies;  ///< of VacancyExpected
 
  private:
   void keep(const LeaseActions& actions);

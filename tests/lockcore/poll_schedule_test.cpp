@@ -261,7 +261,7 @@ TEST_F(PollScheduleTest, failuresBackOffAndASuccessEndsThat) {
   EXPECT_LE(poll.untilDue(now), 938ms);
 }
 
-TEST(Backoff, growsToACapThatDependsOnTheTrouble) {
+TEST(Backoff, growsToACapThatDependsOnTheError) {
   SeededRandom random{1};
   const auto meanOf = [&](ErrorClass passing, nanoseconds most) {
     nanoseconds sum{0};

@@ -45,7 +45,7 @@ class TokenWriteTest : public ::testing::Test {
     return record;
   }
   static WriteOutcome conflictWith(std::optional<LeaseRecord> record) { return Conflict{std::move(record)}; }
-  static StoreError trouble(ErrorClass c = ErrorClass::transient) { return {c, "injected"}; }
+  static StoreError injected(ErrorClass c = ErrorClass::transient) { return {c, "injected"}; }
 
   SeededRandom random_{1};
   const Instant t0_{100s, 100s, 100s};
@@ -71,8 +71,8 @@ TEST_F(TokenWriteTest, ARenewalCarriesTheWholeStateAndTheNewLease) {
 TEST_F(TokenWriteTest, AnUnansweredRenewalThatLandedIsFoundAndCountsFromItsOwnSending) {
   TokenWrite write = renewal();
   const WriteRequest first = write.nextWrite(t0_, 0);
-  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
-  ASSERT_EQ(write.readBack(trouble()), Next::read);
+  ASSERT_EQ(write.answered(Unknown{injected()}), Next::read);
+  ASSERT_EQ(write.readBack(injected()), Next::read);
   ASSERT_EQ(write.readBack(std::optional{after(first)}), Next::done);
   EXPECT_EQ(write.landed().version, first.record.version);
   EXPECT_EQ(write.landed().sentAt, t0_);
@@ -81,7 +81,7 @@ TEST_F(TokenWriteTest, AnUnansweredRenewalThatLandedIsFoundAndCountsFromItsOwnSe
 TEST_F(TokenWriteTest, AnUnansweredRenewalIsWrittenAgainAndMayStillLand) {
   TokenWrite write = renewal();
   const WriteRequest first = write.nextWrite(t0_, 0);
-  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.answered(Unknown{injected()}), Next::read);
   ASSERT_EQ(write.readBack(std::optional{stored()}), Next::write);
   const WriteRequest second = write.nextWrite(t0_ + 1s, 0);
   EXPECT_EQ(second.expected, (std::vector{RecordVersion{"v0"}, first.record.version}));
@@ -94,7 +94,7 @@ TEST_F(TokenWriteTest, AnUnansweredRenewalIsWrittenAgainAndMayStillLand) {
 TEST_F(TokenWriteTest, AnUnansweredReleaseThatIsNotThereYetIsWrittenAgain) {
   TokenWrite write = release();
   const WriteRequest first = write.nextWrite(t0_, 0);
-  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.answered(Unknown{injected()}), Next::read);
   ASSERT_EQ(write.readBack(std::optional{stored()}), Next::write) << "the record shows that the lock is still held";
   const WriteRequest second = write.nextWrite(t0_ + 1s, 0);
   EXPECT_TRUE(second.record.released);
@@ -111,7 +111,7 @@ TEST_F(TokenWriteTest, AnUnansweredRenewalThatIsMarkedAsReleasedIsNoRenewal) {
   TokenWrite write = renewal();
   LeaseRecord marked = after(write.nextWrite(t0_, 0));
   marked.released = true;
-  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.answered(Unknown{injected()}), Next::read);
   ASSERT_EQ(write.readBack(std::optional{marked}), Next::failed);
   EXPECT_EQ(write.error().code, LockErrc::notHeld);
 }
@@ -185,7 +185,7 @@ TEST_F(TokenWriteTest, WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
   for (const ErrorClass passing : {ErrorClass::transient, ErrorClass::throttled}) {
     TokenWrite write = renewal();
     static_cast<void>(write.nextWrite(t0_, 0));
-    ASSERT_EQ(write.answered(Rejected{trouble(passing)}), Next::write);
+    ASSERT_EQ(write.answered(Rejected{injected(passing)}), Next::write);
     EXPECT_EQ(write.nextWrite(t0_, 0).expected.size(), 1U) << "what was rejected cannot be in the record";
     EXPECT_EQ(write.giveUp().code, LockErrc::unknown) << "one is under way";
   }
@@ -194,7 +194,7 @@ TEST_F(TokenWriteTest, WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
                                       std::pair{ErrorClass::corrupt, LockErrc::recordCorrupt}}) {
     TokenWrite write = renewal();
     static_cast<void>(write.nextWrite(t0_, 0));
-    ASSERT_EQ(write.answered(Rejected{trouble(lasting)}), Next::failed);
+    ASSERT_EQ(write.answered(Rejected{injected(lasting)}), Next::failed);
     EXPECT_EQ(write.error().code, code);
     EXPECT_EQ(write.error().store.value().errorClass, lasting);
   }
@@ -203,11 +203,11 @@ TEST_F(TokenWriteTest, WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
 TEST_F(TokenWriteTest, WhenTheTimeIsOverAnUnansweredWriteIsUnknownAndNeverASuccess) {
   TokenWrite write = renewal();
   static_cast<void>(write.nextWrite(t0_, 0));
-  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.answered(Unknown{injected()}), Next::read);
   const LockError error = write.giveUp();
   EXPECT_EQ(error.code, LockErrc::unknown);
   EXPECT_NE(error.message.find("resume it by its owner a#1"), std::string::npos) << error.message;
-  ASSERT_EQ(write.readBack(trouble(ErrorClass::credentials)), Next::failed);
+  ASSERT_EQ(write.readBack(injected(ErrorClass::credentials)), Next::failed);
   EXPECT_EQ(write.error().code, LockErrc::unknown) << "an error of the read says nothing of the write";
 }
 

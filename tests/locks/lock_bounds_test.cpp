@@ -239,9 +239,9 @@ class AcquireAllBounds : public LockBounds {
  protected:
   /// What the call says; it must keep to its wait.
   LockError refusedWithin(LockClient& client, std::vector<LeaseKey> keys, milliseconds wait) {
-    LockError refusal;
-    expectWithin(wait, timeOf([&] { refusal = client.acquireAll(std::move(keys), {.waitFor = wait}).error(); }));
-    return refusal;
+    LockError error;
+    expectWithin(wait, timeOf([&] { error = client.acquireAll(std::move(keys), {.waitFor = wait}).error(); }));
+    return error;
   }
   [[nodiscard]] static bool says(const LockError& error, const std::string& words) {
     return error.message.find(words) != std::string::npos;
@@ -322,7 +322,7 @@ TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
 }
 
 /// The end of the wait interrupts a read. That is no fault of the store: an earlier read has shown the holder.
-TEST_F(LockBounds, theEndOfTheWaitIsNotTheStoresTrouble) {
+TEST_F(LockBounds, theEndOfTheWaitIsNotTheStoresError) {
   LockTokens tokens{store};
   TokenAcquireOptions options;
   options.lease = 60s;

@@ -102,8 +102,8 @@ void Conformance::keep(const Attempted& path, std::vector<ModelState>& explained
   explained.push_back(path.state);
 }
 
-std::string Conformance::refusal(const Instant& now, const LeaseEvent& event, const LeaseActions& actions,
-                                 const Seen& seen) {
+std::string Conformance::disagreement(const Instant& now, const LeaseEvent& event, const LeaseActions& actions,
+                                      const Seen& seen) {
   std::vector<Attempted> paths;
   for (const ModelState& s : possible_) paths.push_back({now, timing_, event, actions, written_, s});
   std::vector<ModelState> explained;

@@ -28,8 +28,8 @@ class Conformance {
   Conformance(std::string holder, const LeaseTiming& timing, std::map<std::string, int>* used = nullptr);
 
   /// Empty if the model allows what the machine did; otherwise what it did, and in which state of the model.
-  [[nodiscard]] std::string refusal(const Instant& now, const LeaseEvent& event, const LeaseActions& actions,
-                                    const Seen& seen);
+  [[nodiscard]] std::string disagreement(const Instant& now, const LeaseEvent& event, const LeaseActions& actions,
+                                         const Seen& seen);
 
  private:
   [[nodiscard]] bool matches(const Attempted& attempted, const Seen& seen) const;

@@ -36,7 +36,7 @@ TEST(Conformance, everyStepOfTheMachineIsOneOfTheModel) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     SmallWorld world{{seed, modelLease(), modelLease()}};
     world.run(moves);
-    ASSERT_EQ(world.refusal(), "") << "seed " << seed << " after " << world.steps() << " steps";
+    ASSERT_EQ(world.disagreement(), "") << "seed " << seed << " after " << world.steps() << " steps";
     steps += world.steps();
     for (const auto& [name, count] : world.used()) used[name] += count;
   }
@@ -55,7 +55,7 @@ int foundOut(const LeaseOptions& machine, const LeaseOptions& model) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SmallWorld world{{seed, machine, model}};
     world.run(moves);
-    count += world.refusal().empty() ? 0 : 1;
+    count += world.disagreement().empty() ? 0 : 1;
   }
   return count;
 }
@@ -88,11 +88,11 @@ class MadeUp : public testing::Test {
         write_ = write->request;
       }
     }
-    return model_.refusal(harness_.now, event, actions_, Seen::of(harness_.machine));
+    return model_.disagreement(harness_.now, event, actions_, Seen::of(harness_.machine));
   }
   /// An invented step instead.
   std::string madeUp(const LeaseEvent& event, const LeaseActions& actions, const Seen& seen) {
-    return Conformance{model_}.refusal(harness_.now, event, actions, seen);
+    return Conformance{model_}.disagreement(harness_.now, event, actions, seen);
   }
 
   std::string read(const std::optional<LeaseRecord>& record) { return real(event::ReadReply{attempt_, record}); }

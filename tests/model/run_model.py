@@ -223,7 +223,7 @@ class Outcome:
     hash_factor: float = 0.0
 
 
-TROUBLE = ("max search depth too small", "out of memory", "Search not completed", "MEMLIM", "search interrupted",
+ERRORS = ("max search depth too small", "out of memory", "Search not completed", "MEMLIM", "search interrupted",
            "resize hashtable", "aborting", "hash table full", "hashtable full", "internal error")
 
 
@@ -257,10 +257,10 @@ def judge(text, exit_code, configuration=Configuration("", ())):
     if errors is None or not states or depth is None:
         return Outcome(INCOMPLETE, "the checker did not sum up", *figures)
     violated = re.findall(r"^pan:\d+: (.*?) \(at depth \d+\)", text, re.M)
-    trouble = [t for t in TROUBLE if t in text]
+    error = [t for t in ERRORS if t in text]
     if errors == 0:
-        if violated or trouble:
-            return Outcome(INCOMPLETE, "; ".join(violated + trouble), *figures)
+        if violated or error:
+            return Outcome(INCOMPLETE, "; ".join(violated + error), *figures)
         if f"{kind} statespace search for" not in text or not re.search(r"^\s*assertion violations\s*\+", text, re.M):
             return Outcome(INCOMPLETE, "the search was not a full one with assertions", *figures)
         if configuration.live and judge_formula(text, violated, configuration.fair) != HOLDS:
@@ -275,7 +275,7 @@ def judge(text, exit_code, configuration=Configuration("", ())):
         named = [p for p in (*PROPERTIES, *DATABASE_PROPERTIES) if re.search(rf"\b{p}\b", violated[0])]
         if len(named) == 1 and "max search depth" not in text:
             return Outcome(named[0], "", *figures)
-    return Outcome(INCOMPLETE, "; ".join(violated + trouble) or f"{int(errors)} errors, none told", *figures)
+    return Outcome(INCOMPLETE, "; ".join(violated + error) or f"{int(errors)} errors, none told", *figures)
 
 
 def tool(command, cwd, what):

@@ -17,7 +17,7 @@ SmallWorld::SmallWorld(const SmallWorldOptions& options) : options_{options}, ch
 }
 
 void SmallWorld::run(int moves) {
-  for (int i = 0; i < moves && refusal_.empty(); ++i) move();
+  for (int i = 0; i < moves && disagreement_.empty(); ++i) move();
 }
 
 /// A process starts under a new name; the process that was there before is gone.
@@ -135,7 +135,7 @@ void SmallWorld::serve(Message& message) {
 }
 
 void SmallWorld::step(Process& process, const LeaseEvent& event) {
-  if (!refusal_.empty()) return;
+  if (!disagreement_.empty()) return;
   ++steps_;
   const Instant local = process.clock->at(now_);
   const LeaseActions actions = process.machine->step(local, event);
@@ -146,8 +146,9 @@ void SmallWorld::step(Process& process, const LeaseEvent& event) {
       messages_.push_back({process.life, write->attempt, write->request});
     }
   }
-  refusal_ = process.model->refusal(local, event, actions, Seen::of(*process.machine));
-  if (!refusal_.empty()) refusal_ = process.holder + " at " + std::to_string(now_.count()) + " ns, " + refusal_;
+  disagreement_ = process.model->disagreement(local, event, actions, Seen::of(*process.machine));
+  if (!disagreement_.empty())
+    disagreement_ = process.holder + " at " + std::to_string(now_.count()) + " ns, " + disagreement_;
 }
 
 }  // namespace tenure::test

@@ -25,7 +25,7 @@ class SmallWorld {
   /// Stops at the first step that the model refuses.
   void run(int moves);
 
-  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+  [[nodiscard]] const std::string& disagreement() const noexcept { return disagreement_; }
   [[nodiscard]] int steps() const noexcept { return steps_; }
   /// How often the machines used each rule of the model.
   [[nodiscard]] const std::map<std::string, int>& used() const noexcept { return used_; }
@@ -64,7 +64,7 @@ class SmallWorld {
   std::vector<Process> processes_;
   std::vector<Message> messages_;
   std::map<std::string, int> used_;
-  std::string refusal_;
+  std::string disagreement_;
   int steps_{0};
 };
 

@@ -83,8 +83,8 @@ class Servers:
                 given = os.environ.get(module.ENDPOINT)
                 server = None if given else self.stack.enter_context(module.Server(module.prepare()))
                 self.endpoints[label] = given or server.endpoint
-            except fetching.Trouble as trouble:
-                self.missing[label] = str(trouble)
+            except fetching.ToolError as error:
+                self.missing[label] = str(error)
 
     def can_run(self, test):
         return not test.labels & set(self.missing)

@@ -6,7 +6,7 @@ import re
 import cpp_tokens
 from cpp_tokens import statement_begin
 
-LOGGING = re.compile(r"^(log|logger_?|logRefusal|logTrouble|logHeld)$")
+LOGGING = re.compile(r"^(log|logger_?|logRejection|logError|logHeld)$")
 SILENT = frozenset(("static_assert", "assert", "BOOST_ASSERT", "reserve"))
 
 

@@ -21,14 +21,14 @@ POLITE = ("nice", "-n", "12")  # tests that measure time run at the same time
 COMPARED = ("--strip-debug", "--remove-section=.comment", "--remove-section=.note.*")
 
 
-class Trouble(Exception):
+class ToolError(Exception):
     """An error and its remedy, for people."""
 
 
 def run(command, what, **options):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
     if done.returncode:
-        raise Trouble(f"{what} failed:\n{done.stdout[-6000:]}")
+        raise ToolError(f"{what} failed:\n{done.stdout[-6000:]}")
     return done.stdout
 
 

@@ -1,4 +1,4 @@
-// Requests through a proxy: tunnels, absolute targets, refusals.
+// Requests through a proxy: tunnels, absolute targets, rejections.
 #include <atomic>
 #include <mutex>
 
@@ -61,7 +61,7 @@ TEST(HttpProxy, sendsPlainRequestsWithAnAbsoluteTarget) {
             "Proxy-Authorization: Basic bWU6c2VjcmV0\r\nConnection: keep-alive\r\n\r\n");
 }
 
-TEST(HttpProxy, tellsARefusalWithoutTheSecret) {
+TEST(HttpProxy, tellsARejectionWithoutTheSecret) {
   for (const std::string status : {"407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"}) {
     TestServer proxy{[&](Peer& peer) {
       if (peer.readRequest().empty()) return;

@@ -75,7 +75,7 @@ class HttpTlsFiles : public testing::Test {
     EXPECT_TRUE(outcome) << outcome.error().message;
   }
 
-  static std::string refusalOf(HttpClient& client, const TestServer& server) {
+  static std::string errorOf(HttpClient& client, const TestServer& server) {
     const auto outcome = call(client, tlsAt(server.port()));
     EXPECT_FALSE(outcome);
     if (outcome) return {};
@@ -100,14 +100,14 @@ TEST_F(HttpTlsFiles, authoritiesThatAreAddedOrReplacedCountAtTheNextConnection) 
   put(ca_, one);
   const auto client = HttpClient::make({.caFile = ca_});
   expectAnswer(*client, *ofFirst);
-  EXPECT_NE(refusalOf(*client, *ofSecond).find("issuer"), std::string::npos);
+  EXPECT_NE(errorOf(*client, *ofSecond).find("issuer"), std::string::npos);
   put(ca_, one + two);  // written in place
   expectAnswer(*client, *ofSecond);
   expectAnswer(*client, *ofFirst);
   put(ca_ + ".new", two);
   fs::rename(ca_ + ".new", ca_);  // another file under the name
   expectAnswer(*client, *ofSecond);
-  EXPECT_NE(refusalOf(*client, *ofFirst).find("issuer"), std::string::npos) << "what was taken away is not trusted";
+  EXPECT_NE(errorOf(*client, *ofFirst).find("issuer"), std::string::npos) << "what was taken away is not trusted";
 }
 
 TEST_F(HttpTlsFiles, aPairThatIsReplacedIsShownAtTheNextConnection) {
@@ -119,14 +119,14 @@ TEST_F(HttpTlsFiles, aPairThatIsReplacedIsShownAtTheNextConnection) {
     put(key_, one.key);
     const auto client = HttpClient::make({.caFile = ca_, .certificate = certificate_, .key = key_});
     expectAnswer(*client, *ofFirst);
-    static_cast<void>(refusalOf(*client, *ofSecond));
+    static_cast<void>(errorOf(*client, *ofSecond));
     put(certificate_, two.certificate);
     put(key_, two.key);
     expectAnswer(*client, *ofSecond);
     HeardStream heard;
     const auto stream = client->stream(tlsAt(ofSecond->port()), {}, {}, heard.handlers());
     EXPECT_TRUE(heard.end()) << "a stream shows the new one, too";
-    static_cast<void>(refusalOf(*client, *ofFirst));
+    static_cast<void>(errorOf(*client, *ofFirst));
   }
 }
 
@@ -229,7 +229,7 @@ TEST_F(HttpTlsFiles, aHalfWrittenPairKeepsTheOldOneAndIsToldByItsFile) {
     ASSERT_EQ(warnings().size(), 1U) << words;
     EXPECT_NE(warnings()[0].find(words), std::string::npos) << warnings()[0];
     EXPECT_NE(warnings()[0].find("stays in use"), std::string::npos) << warnings()[0];
-    EXPECT_NE(refusalOf(*client, *ofSecond).find(words), std::string::npos) << "a refused handshake tells it, too";
+    EXPECT_NE(errorOf(*client, *ofSecond).find(words), std::string::npos) << "a refused handshake tells it, too";
   }
   fs::remove(certificate_);
   expectAnswer(*client, *ofFirst);
@@ -273,7 +273,7 @@ TEST_F(HttpTlsFiles, afterARefusedHandshakeTheContentIsReadAgain) {
   const auto before = fs::last_write_time(path);
   two.copy(static_cast<char*>(map), size);
   EXPECT_EQ(fs::last_write_time(path), before) << "nothing shows the change";
-  static_cast<void>(refusalOf(*client, *ofSecond));
+  static_cast<void>(errorOf(*client, *ofSecond));
   expectAnswer(*client, *ofSecond);
   ::munmap(map, size);
   fs::remove(path);
@@ -300,19 +300,19 @@ TEST_F(HttpTlsFiles, whichCertificateWasRefusedAndByWhomIsSaid) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     const auto demands = serverOf(second_, version, true);
     const auto ours = HttpClient::make({.caFile = ca_, .certificate = certificate_, .key = key_});
-    says(refusalOf(*ours, *demands), {"the server refused our client certificate " + certificate_,
-                                      "CN=tenure test server", "issued by \"CN=tenure test authority\"", "unknown ca"});
+    says(errorOf(*ours, *demands), {"the server refused our client certificate " + certificate_,
+                                    "CN=tenure test server", "issued by \"CN=tenure test authority\"", "unknown ca"});
     const auto none = HttpClient::make({.caFile = ca_});
-    says(refusalOf(*none, *demands), {"the server demands a client certificate, and none is given"});
+    says(errorOf(*none, *demands), {"the server demands a client certificate, and none is given"});
   }
   const std::string authority = directory_.file("other.pem");
   put(authority, textOf(second_.caFile()));
   const auto wary = HttpClient::make({.caFile = authority});
-  says(refusalOf(*wary, *serverOf(first_)),
+  says(errorOf(*wary, *serverOf(first_)),
        {"the server's certificate was refused (unable to get local issuer certificate)", "CN=tenure test server",
         "issued by \"CN=tenure test authority\"", "CA file " + authority});
   const auto ofSystem = HttpClient::make({});
-  says(refusalOf(*ofSystem, *serverOf(first_)), {"the system's trust store"});
+  says(errorOf(*ofSystem, *serverOf(first_)), {"the system's trust store"});
 }
 
 /// The system's own authorities: OpenSSL reads them from where SSL_CERT_FILE says.
@@ -325,6 +325,25 @@ TEST_F(HttpTlsFiles, theSystemsAuthoritiesAreLookedAtAgain) {
   put(ca_, textOf(second_.caFile()));
   expectAnswer(*client, *ofSecond);
   ::unsetenv("SSL_CERT_FILE");
+}
+
+/// As Go, and so kubectl and etcdctl, reads them: under any name, several to a file, next to files that are none.
+TEST_F(HttpTlsFiles, everyFileOfTheDirectoriesOfSslCertDirIsTrusted) {
+  const test::TempDir empty, any;
+  put(any.file("readme"), "no certificate\n");
+  put(any.file("bundle.crt"), textOf(second_.caFile()) + textOf(first_.caFile()));
+  const auto ofFirst = serverOf(first_), ofSecond = serverOf(second_);
+  ::setenv("SSL_CERT_DIR", empty.path().c_str(), 1);
+  const auto client = HttpClient::make({});
+  EXPECT_NE(errorOf(*client, *ofFirst).find("the system's trust store"), std::string::npos);
+  ::setenv("SSL_CERT_DIR", (empty.path().string() + ":" + any.path().string()).c_str(), 1);
+  const auto later = HttpClient::make({});
+  expectAnswer(*later, *ofFirst);
+  expectAnswer(*later, *ofSecond);
+  put(empty.file("first.pem"), textOf(first_.caFile()));
+  ::setenv("SSL_CERT_DIR", empty.path().c_str(), 1);
+  expectAnswer(*client, *ofFirst);
+  ::unsetenv("SSL_CERT_DIR");
 }
 
 /// OpenSSL works on the system's authorities for 30 ms and longer, on the thread that serves all calls. A server that
@@ -344,7 +363,7 @@ TEST_F(HttpTlsFiles, aHandshakeThatFailsCostsNoReadingOfAuthoritiesThatAreAsBefo
     resumed = 0;
     const auto client = HttpClient::make({.caFile = caFile});
     expectAnswer(*client, good);
-    static_cast<void>(refusalOf(*client, bad));
+    static_cast<void>(errorOf(*client, bad));
     expectAnswer(*client, good);
     EXPECT_EQ(resumed, 1) << caFile;
     put(ca_, textOf(first_.caFile()) + textOf(second_.caFile()));

@@ -62,6 +62,29 @@ TEST(LeaseAccount, CountsTheTimeInWhichNobodyHoldsTheLease) {
   EXPECT_EQ(account.counts(at(40s)).leaderless, 5s) << "who has stopped does not look";
 }
 
+TEST(LeaseAccount, CountsTheTimeInWhichTheWorkOfALeaderWasReallyDone) {
+  LeaseAccount account;
+  const auto at = [](std::chrono::nanoseconds time) { return Instant{time, time, time}; };
+  const auto term = [&](std::chrono::nanoseconds anchor, std::uint64_t token = 1) {
+    return TermState{at(anchor), 9s, 10s, FencingToken{token}};
+  };
+  account.published(term(10s), at(10s));
+  EXPECT_EQ(account.counts(at(15s)).effective, 0s) << "it leads, and warms up";
+  account.effective(term(10s), at(15s));
+  account.effective(term(10s), at(16s));
+  EXPECT_EQ(account.counts(at(17s)).effective, 2s) << "from the first report on";
+  EXPECT_EQ(account.counts(at(60s)).effective, 4s) << "nobody knows yet that the term ran out";
+  account.published(term(17s), at(18s));
+  EXPECT_EQ(account.counts(at(25s)).effective, 10s) << "it was renewed";
+  account.published(TermState{at(17s), 0s, 10s, FencingToken{1}}, at(60s));
+  EXPECT_EQ(account.counts(at(70s)).effective, 11s) << "to the deadline; the process was paused after it";
+  account.effective(term(60s, 2), at(71s));
+  EXPECT_EQ(account.counts(at(80s)).effective, 11s) << "a report that comes after the end of its term";
+  account.effective(term(80s, 3), at(80s));
+  account.published(TermState{}, at(81s));
+  EXPECT_EQ(account.counts(at(90s)).effective, 12s) << "it gave leadership up";
+}
+
 TEST(LeaseAccount, LongDetailIsCutBetweenCharacters) {
   LeaseAccount account;
   account.told(

@@ -1,6 +1,7 @@
 // What is answered to which request, on a stage with a manual clock and without a socket.
 #include "election/ops/src/answers.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -243,6 +244,73 @@ TEST(Hosts, AreNamesWithoutPorts) {
   for (const char* bad : {"", "leader:9200", "[fd00::7]:9200", "http://leader", "a b", "fd00::7", "*", "leader:"}) {
     EXPECT_NE(faultOfHost(bad), "") << bad;
   }
+}
+
+/// The events that are sent next to a client with this id, or to a new one.
+std::string sentTo(const ops::LeaderEvents& events, const std::string& id = {}) {
+  std::optional<std::uint64_t> after = events.numberOf(id);
+  std::string out = events.since(after);
+  EXPECT_EQ(events.since(after), "") << "each once";
+  return out;
+}
+
+TEST(LeaderEvents, ANewClientGetsTheLastOfEachGroupInTheirOrder) {
+  ops::LeaderEvents events{"r"};
+  EXPECT_EQ(sentTo(events), "");
+  events.note("a", "1");
+  events.note("b", "2");
+  events.note("a", "1");  // no change
+  events.note("a", "3");
+  EXPECT_EQ(sentTo(events), "event: leader\ndata: 2\nid: r-2\n\nevent: leader\ndata: 3\nid: r-3\n\n");
+}
+
+TEST(LeaderEvents, AClientThatComesBackGetsAllThatItMissed) {
+  ops::LeaderEvents events{"r"};
+  for (const char* data : {"1", "2", "3"}) events.note("a", data);
+  EXPECT_EQ(sentTo(events, "r-1"), "event: leader\ndata: 2\nid: r-2\n\nevent: leader\ndata: 3\nid: r-3\n\n");
+  EXPECT_EQ(sentTo(events, "r-3"), "");
+}
+
+TEST(LeaderEvents, AnIdThatIsForeignOrTooOldGetsThePresentState) {
+  ops::LeaderEvents events{"r"};
+  events.note("old", "x");
+  for (std::size_t i = 0; i <= ops::LeaderEvents::kept; ++i) events.note("a", std::to_string(i));
+  const std::string present = sentTo(events);
+  EXPECT_NE(present.find("data: x\n"), std::string::npos);
+  for (const char* id :
+       {"q-1", "r", "r-", "r-x", "r-1x", "r--1", "r-99999", "r-18446744073709551616", "r-0", "r-1", "1"}) {
+    EXPECT_EQ(sentTo(events, id), present) << id;
+  }
+  std::optional<std::uint64_t> after = events.numberOf("r-2");
+  ASSERT_TRUE(after);
+  const std::string all = events.since(after);
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 4 * static_cast<std::ptrdiff_t>(ops::LeaderEvents::kept));
+}
+
+/// Events say what was: nothing in them changes while the same candidate leads, and a term that is over by the clock is
+/// over in them.
+TEST_F(Answers, EventsComeAtChangesOfTheLeaderAlone) {
+  const Candidate a = started("a");
+  std::optional<std::uint64_t> after;
+  electors_.noteLeaders();
+  const std::string first = electors_.events().since(after);
+  EXPECT_NE(first.find(R"("leads":true,"fencing_token":1,"leader":{"name":"a")"), std::string::npos) << first;
+  EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 4) << first;
+  stage_.advance(10s);
+  electors_.noteLeaders();
+  EXPECT_EQ(electors_.events().since(after), "") << "it was renewed, and nothing else";
+  stage_.pause(2'696ms);
+  electors_.noteLeaders();
+  EXPECT_NE(electors_.events().since(after).find(R"("leads":false,"fencing_token":null)"), std::string::npos);
+}
+
+TEST_F(Answers, HeadAndOptionsOfEventsHaveNoBody) {
+  const Answer answer = get("/events");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.type, "text/event-stream");
+  EXPECT_TRUE(answer.streams);
+  EXPECT_EQ(messageOf(answer, Method::get, 11, false).find("Content-Length"), std::string::npos);
+  EXPECT_NE(messageOf(answer, Method::options, 11, true).find("Content-Length: 0\r\n"), std::string::npos);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(ElectorView, EventsTellDoubtsAndWhyATermEnded) {
             2U);
 }
 
-TEST(ElectorView, RefusalOfAResourceIsCounted) {
+TEST(ElectorView, RejectionOfAResourceIsCounted) {
   Stage stage;
   const auto [a, view] = leaderOn(stage);
   a.record->term().reportStaleToken(FencingToken{9});

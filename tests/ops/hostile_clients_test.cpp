@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <random>
 #include <sys/socket.h>
@@ -218,6 +219,71 @@ TEST(HostileClientsTest, LongRunDelaysNoRenewal) {
             << " answers), " << millis(p99(loud)) << " ms beside 200 hostile clients (" << loud.size() << ", " << beside
             << ")\n";
   EXPECT_LT(p99(loud), p99(quiet) + 20ms) << "one heartbeat";
+}
+
+const std::string eventsRequest = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+constexpr std::size_t mostStreams = 32;
+
+/// An elector that leads and a listener with few connections.
+struct Led {
+  explicit Led(ops::ListenerOptions options = {}) {
+    options.listen = "127.0.0.1:0";
+    http.emplace(HttpListener::start(std::move(options)).value());
+    http->watch(elector.view());
+    elector.start();
+    EXPECT_TRUE(eventually([&] { return elector.isLeader(); }));
+  }
+  LeaderElector elector{Group::make({.group = "g", .candidate = {.id = "a"}}, makeMemoryStore()).value()};
+  std::optional<HttpListener> http;
+};
+
+TEST(EventStreams, TellWhoLeadsAtOnceAndEachChange) {
+  Led led;
+  HttpPeer client{led.http->address()};
+  client.send(eventsRequest);
+  ASSERT_TRUE(client.gets(R"("leads":true,"fencing_token":1)")) << client.received();
+  EXPECT_NE(client.received().find("Content-Type: text/event-stream\r\n"), std::string::npos);
+  led.elector.stepDown();
+  ASSERT_TRUE(client.gets(R"("leads":false,"fencing_token":null,"leader":null)")) << client.received();
+  const std::size_t at = client.received().rfind("id: ");
+  const std::string id = client.received().substr(at + 4, client.received().find('\n', at) - at - 4);
+  HttpPeer again{led.http->address()};
+  again.send("GET /events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: " + id + "\r\n\r\n");
+  ASSERT_TRUE(again.gets("retry: "));
+  EXPECT_FALSE(again.gets("data: ", 1s)) << "nothing is new: " << again.received();
+}
+
+/// The bound is one of their own: they take no place from /leader, however few places that has.
+TEST(EventStreams, AllOfThemTakeNoPlaceFromLeader) {
+  Led led{{.connections = 2}};
+  std::vector<std::unique_ptr<HttpPeer>> clients;
+  for (std::size_t i = 0; i < mostStreams; ++i) {
+    clients.push_back(std::make_unique<HttpPeer>(led.http->address()));
+    clients.back()->send(eventsRequest);
+    ASSERT_TRUE(clients.back()->gets("data: ")) << i;
+  }
+  EXPECT_EQ(ask(led.http->address(), "/events").status, 503);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(ask(led.http->address(), "/leader").status, 200);
+  for (int i = 0; i < 3; ++i) {
+    HttpPeer idle{led.http->address()};
+    EXPECT_EQ(ask(led.http->address(), "/leader").status, 200) << "idle ones give way, and streams do not";
+  }
+  led.elector.stepDown();
+  for (const auto& client : clients) EXPECT_TRUE(client->gets(R"("leads":false)"));
+  clients.pop_back();
+  EXPECT_TRUE(eventually([&] {
+    HttpPeer next{led.http->address()};
+    next.send(eventsRequest);
+    return next.gets("data: ", 1s);
+  })) << "the place of one that has left is free";
+}
+
+TEST(EventStreams, GoOnBeyondTheTimeForARequestAndShowThatTheyAreThere) {
+  Led led{{.requestTime = 200ms}};
+  HttpPeer client{led.http->address()};
+  client.send(eventsRequest);
+  EXPECT_TRUE(client.gets("data: "));
+  EXPECT_TRUE(client.gets("\n\n:\n\n")) << client.received();
 }
 
 }  // namespace

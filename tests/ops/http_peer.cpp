@@ -68,6 +68,13 @@ std::optional<HttpReply> HttpPeer::reply(bool withBody, milliseconds bound) {
   return out;
 }
 
+bool HttpPeer::gets(const std::string& text, milliseconds bound) {
+  while (got_.find(text) == std::string::npos) {
+    if (!receive(bound)) return false;
+  }
+  return true;
+}
+
 bool HttpPeer::closed(milliseconds bound) {
   while (receive(bound)) {
   }

@@ -28,6 +28,9 @@ class HttpPeer {
   void finishSending() const;
   /// The next reply; empty: the connection ended, or the bound was reached. `withBody`: false after HEAD.
   [[nodiscard]] std::optional<HttpReply> reply(bool withBody = true, std::chrono::milliseconds bound = patience);
+  /// Whether this arrives, of a reply that has no end. What was received is in received().
+  [[nodiscard]] bool gets(const std::string& text, std::chrono::milliseconds bound = patience);
+  [[nodiscard]] const std::string& received() const noexcept { return got_; }
   /// Whether the peer has closed the connection, without sending anything more.
   [[nodiscard]] bool closed(std::chrono::milliseconds bound = patience);
   [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }

@@ -40,8 +40,8 @@ def ask(address, path):
     try:
         with urllib.request.urlopen(f"http://{address}{path}", timeout=PATIENCE) as reply:
             return reply.read().decode()
-    except urllib.error.HTTPError as refusal:
-        return refusal.read().decode()
+    except urllib.error.HTTPError as rejection:
+        return rejection.read().decode()
 
 
 class Copy:

@@ -27,13 +27,13 @@ function(build_consumer dir)
   endif()
 endfunction()
 
-function(expect_refusal dir message)
+function(expect_rejection dir message)
   file(REMOVE_RECURSE "${dir}")
   execute_process(COMMAND "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${consumer}" -B "${dir}"
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" ${ARGN}
     RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(code EQUAL 0 OR NOT output MATCHES "${message}")
-    message(FATAL_ERROR "expected a refusal with \"${message}\", got code ${code}:\n${output}")
+    message(FATAL_ERROR "expected a rejection with \"${message}\", got code ${code}:\n${output}")
   endif()
 endfunction()
 
@@ -85,11 +85,11 @@ elseif(CASE STREQUAL "find_package")
   file(COPY "${prefix}/" DESTINATION "${SCRATCH}/moved")
   build_consumer("${SCRATCH}/find_package" "-DCMAKE_PREFIX_PATH=${SCRATCH}/moved" -DUSE_INSTALLED=ON)
 
-elseif(CASE STREQUAL "find_package_refusals")
-  expect_refusal("${SCRATCH}/refusal" "has no component \"teleport\"" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=teleport)
-  expect_refusal("${SCRATCH}/refusal" "tenure is a C\\+\\+ library" -DUSE_INSTALLED=ON -DLANGUAGE=C)
-  expect_refusal("${SCRATCH}/refusal" "requested version \"99.0\"" -DUSE_INSTALLED=ON -DWANTED_VERSION=99.0)
-  configure_consumer("${SCRATCH}/refusal" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON -DOF_CMAKE=3.1)
+elseif(CASE STREQUAL "find_package_rejections")
+  expect_rejection("${SCRATCH}/rejection" "has no component \"teleport\"" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=teleport)
+  expect_rejection("${SCRATCH}/rejection" "tenure is a C\\+\\+ library" -DUSE_INSTALLED=ON -DLANGUAGE=C)
+  expect_rejection("${SCRATCH}/rejection" "requested version \"99.0\"" -DUSE_INSTALLED=ON -DWANTED_VERSION=99.0)
+  configure_consumer("${SCRATCH}/rejection" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON -DOF_CMAKE=3.1)
 
 elseif(CASE STREQUAL "find_package_adapters")
   # Who asks for no fence of PostgreSQL need not have libpq; who does is told what is missing.
@@ -98,7 +98,7 @@ elseif(CASE STREQUAL "find_package_adapters")
   if(WITH_POSTGRESQL)
     build_consumer("${SCRATCH}/adapters" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
       -DMORE_COMPONENTS=adapter_postgresql)
-    expect_refusal("${SCRATCH}/refusal" "tenure::adapter_postgresql needs what was not found: PostgreSQL" -DUSE_INSTALLED=ON
+    expect_rejection("${SCRATCH}/rejection" "tenure::adapter_postgresql needs what was not found: PostgreSQL" -DUSE_INSTALLED=ON
       -DMORE_COMPONENTS=adapter_postgresql -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
     # An optional one is told as missing, and the others are there.
     configure_consumer("${SCRATCH}/optional" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
@@ -108,7 +108,7 @@ elseif(CASE STREQUAL "find_package_adapters")
     endif()
   endif()
   # Boost's package is found without one of its libraries, too.
-  expect_refusal("${SCRATCH}/refusal" "tenure::election needs what was not found: Boost json" -DUSE_INSTALLED=ON
+  expect_rejection("${SCRATCH}/rejection" "tenure::election needs what was not found: Boost json" -DUSE_INSTALLED=ON
     -DCMAKE_DISABLE_FIND_PACKAGE_boost_json=ON)
 
 elseif(CASE STREQUAL "headers")
@@ -137,11 +137,11 @@ elseif(CASE STREQUAL "options")
       message(FATAL_ERROR "nothing says that TENURE_WITH_${part} is left out:\n${output}")
     endif()
   endforeach()
-  expect_refusal("${SCRATCH}/options" "TENURE_WITH_REDIS is ON, and the fence for Redis needs hiredis,"
+  expect_rejection("${SCRATCH}/options" "TENURE_WITH_REDIS is ON, and the fence for Redis needs hiredis,"
     ${without} -DTENURE_WITH_REDIS=ON)
-  expect_refusal("${SCRATCH}/options" "TENURE_WITH_CONFIG is ON, and the YAML file needs TENURE_WITH_JOBS"
+  expect_rejection("${SCRATCH}/options" "TENURE_WITH_CONFIG is ON, and the YAML file needs TENURE_WITH_JOBS"
     "-DTENURE_SOURCE=${TENURE_SOURCE}" -DTENURE_WITH_CONFIG=ON -DTENURE_WITH_JOBS=OFF)
-  expect_refusal("${SCRATCH}/options" "it takes AUTO, ON or OFF" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DTENURE_WITH_REDIS=maybe)
+  expect_rejection("${SCRATCH}/options" "it takes AUTO, ON or OFF" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DTENURE_WITH_REDIS=maybe)
 
 elseif(CASE STREQUAL "tarball")
   # Made twice it is the same, whatever the times, the modes and the user of the tree are.

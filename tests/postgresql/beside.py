@@ -34,4 +34,4 @@ def environment(at):
 
 
 if __name__ == "__main__":
-    sys.exit(command_beside.main(__doc__, port, environment, postgresql_server.Trouble, declare))
+    sys.exit(command_beside.main(__doc__, port, environment, postgresql_server.ToolError, declare))

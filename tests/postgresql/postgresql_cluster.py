@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
 import dynamodb_server
 import postgresql_server
-from postgresql_server import Trouble
+from postgresql_server import ToolError
 from server_process import ServerProcess
 from waiting import PATIENCE_S, wait_until
 
@@ -58,7 +58,7 @@ class Directory:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               env=postgresql_server.environment("", {"PATH": os.defpath}), **self.run_as)
         if done.returncode:
-            raise Trouble(f"{what} failed:\n{done.stdout.strip()}")
+            raise ToolError(f"{what} failed:\n{done.stdout.strip()}")
         return done.stdout
 
     def close(self):
@@ -68,7 +68,7 @@ class Directory:
 class Node(ServerProcess):
     """One server. `data`: its directory, which need not be there yet."""
 
-    Trouble = Trouble
+    ToolError = ToolError
     READY = "to take connections"
     END = RESTART = signal.SIGINT  # a fast shutdown; SIGQUIT: as a crash would leave it
 
@@ -153,7 +153,7 @@ class Node(ServerProcess):
     def sql(self, text, timeout_s=PATIENCE_S, **conninfo):
         code, answer = self.try_sql(text, timeout_s, **conninfo)
         if code:
-            raise Trouble(f"{self}: {text}: {answer}")
+            raise ToolError(f"{self}: {text}: {answer}")
         return answer
 
     def set(self, name, value):
@@ -208,7 +208,7 @@ class Pooler:
         wait_until(lambda: self.process.poll() is not None or dynamodb_server.listens(self.process.pid, self.port),
                    "pgbouncer to listen")
         if self.process.poll() is not None:
-            raise Trouble(f"pgbouncer ended: {self.log()}")
+            raise ToolError(f"pgbouncer ended: {self.log()}")
 
     @property
     def endpoint(self):

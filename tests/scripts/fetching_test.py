@@ -34,8 +34,8 @@ class Jars(Fetched):
         self.listed = self.root / "pom.sha256"
         self.listed.write_text("".join(f"{digest}  {name}\n" for name, digest in fetching.sums_of(self.jars).items()))
 
-    def trouble(self):
-        with self.assertRaises(fetching.Trouble) as caught:
+    def error(self):
+        with self.assertRaises(fetching.ToolError) as caught:
             fetching.check_sums(self.jars, self.listed)
         return str(caught.exception)
 
@@ -45,11 +45,11 @@ class Jars(Fetched):
     def test_a_changed_byte_is_named_with_both_hashes(self):
         (self.jars / "b.jar").write_bytes(b"b.jaR")
         self.assertIn(f"b.jar has SHA-256 {hashlib.sha256(b'b.jaR').hexdigest()}, "
-                      f"not {hashlib.sha256(b'b.jar').hexdigest()}", self.trouble())
+                      f"not {hashlib.sha256(b'b.jar').hexdigest()}", self.error())
 
     def test_one_more_and_one_less_are_named(self):
         (self.jars / "b.jar").rename(self.jars / "c.jar")
-        told = self.trouble()
+        told = self.error()
         self.assertIn("b.jar is not there", told)
         self.assertIn("c.jar is not in the list", told)
 
@@ -62,7 +62,7 @@ class Jars(Fetched):
             fetching.check_sums(fresh, self.listed)
 
         for _ in range(2):
-            with self.assertRaises(fetching.Trouble):
+            with self.assertRaises(fetching.ToolError):
                 fetching.cached(home, [self.listed], build)
         self.assertEqual([path.name for path in self.root.glob("home*")], ["home.lock"])
 
@@ -90,7 +90,7 @@ class Packages(Fetched):
         digest = hashlib.sha256(self.wheel.read_bytes()).hexdigest()
         self.make(f"tiny==1 --hash=sha256:{digest}")
         for other in (f"tiny==1 --hash=sha256:{digest[::-1]}", "tiny==1"):
-            with self.assertRaises(fetching.Trouble, msg=other) as caught:
+            with self.assertRaises(fetching.ToolError, msg=other) as caught:
                 self.make(other)
             self.assertIn("hash", str(caught.exception).lower())
 

@@ -1,8 +1,8 @@
 """The process that owns a server which all tests of one ctest run share; see shared.py.
 
 The kind of server is defined by a module (`kind` below), which has
-    Trouble            an exception with a text for people
-    Missing            if there is one: a Trouble that only means that a test is to be skipped
+    ToolError            an exception with a text for people
+    Missing            if there is one: a ToolError that only means that a test is to be skipped
     prepare()          what must be there before a server can start, such as a download; given to Server
     HIDDEN             the beginnings of names in the environment that no test may see
     environment(endpoint, base)  what a test gets: how to reach the server
@@ -40,7 +40,7 @@ def start(kind, path, ctest):
     with open(reader, encoding="utf-8") as pipe:
         answer = pipe.read()
     if answer != STARTED:
-        raise kind.Trouble(answer or f"the server's keeper died; see {path}.log")
+        raise kind.ToolError(answer or f"the server's keeper died; see {path}.log")
 
 
 def _become_keeper(kind, path, ctest, prepared, writer):
@@ -60,9 +60,9 @@ def _become_keeper(kind, path, ctest, prepared, writer):
                     os.close(int(name))
         _keep(kind, path, ctest, prepared, writer)
         code = 0
-    except kind.Trouble as trouble:
+    except kind.ToolError as error:
         with contextlib.suppress(OSError):
-            os.write(writer, str(trouble).encode())
+            os.write(writer, str(error).encode())
     except BaseException as fault:  # nobody above this place could report it
         print(f"keeper: {fault!r}", file=sys.stderr, flush=True)
     finally:

@@ -67,5 +67,5 @@ if __name__ == "__main__":
     except shared.Missing as fault:
         print(f"launcher: {fault}")
         sys.exit(SKIP)
-    except shared.Trouble as fault:
+    except shared.ToolError as fault:
         sys.exit(f"launcher: {fault}")

@@ -24,11 +24,11 @@ def ctest_above():
     return None
 
 
-class Trouble(Exception):
+class ToolError(Exception):
     """What went wrong and what to do, for people."""
 
 
-class Missing(Trouble):
+class Missing(ToolError):
     """This machine has no such server and is not to get one now: the test is skipped."""
 
 
@@ -76,9 +76,9 @@ def ensure_server(kind, directory, ctest):
         try:
             if not running(directory, ctest):
                 keeper.start(kind, state_file(directory, ctest), ctest)
-        except kind.Trouble as trouble:
-            missing = isinstance(trouble, getattr(kind, "Missing", ()))
-            raise (Missing if missing else Trouble)(str(trouble)) from None
+        except kind.ToolError as error:
+            missing = isinstance(error, getattr(kind, "Missing", ()))
+            raise (Missing if missing else ToolError)(str(error)) from None
         return running(directory, ctest)
 
 

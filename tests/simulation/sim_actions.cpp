@@ -53,6 +53,9 @@ struct ActionText {
   std::string operator()(const action::LeaderChanged& a) const {
     return "leader " + (a.leader ? a.leader->holder : "none");
   }
+  std::string operator()(const action::VacancyExpected& a) const {
+    return "vacancy expected in " + std::to_string(a.remaining.count());
+  }
   std::string operator()(const action::FollowHolder&) const { return "follow"; }
   std::string operator()(const action::GaveUp& a) const { return "gave up " + std::string{toString(a.reason)}; }
   std::string operator()(const action::Stopped& a) const { return "stopped " + std::string{toString(a.result)}; }
@@ -69,6 +72,10 @@ void SimWorld::step(Process& process, const LeaseEvent& event) {
   const LeaseState before = process.machine->state();
   const bool wasInDoubt = process.machine->inDoubt();
   ++report_.totals.steps;
+  if (const auto* progress = std::get_if<event::WorkProgressed>(&event)) {
+    const Instant at = life.clock.at(now_) + -progress->ago;
+    if (elapsedForHolder(life.progressedAt, at) > Nanos{0}) life.progressedAt = at;
+  }
   const LeaseActions actions = process.machine->step(life.clock.at(now_), event);
   const LeaseState after = process.machine->state();
   // A candidacy that ends in this step for another reason has not taken in the token that it is told in this step.
@@ -164,7 +171,12 @@ void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
       tell(process, now_ + delay(), event::TokenSeen{checker_.fence()});
     });
   }
-  if (plan_.has(FaultKind::stuckWork) && !own.lock) tell(process, now_, event::WorkProgressed{});
+  if (plan_.has(FaultKind::stuckWork) && !own.lock) {
+    own.stuck = own.stuck || (faults_ && stream(FaultKind::stuckWork).chance(0.02));
+    if (own.stuck) return;
+    const auto ago = own.timing.heartbeat() * static_cast<std::int64_t>(token.value() % 3) / 4;  // as of a probe
+    tell(process, now_, event::WorkProgressed{ago});
+  }
   if (drawn(FaultKind::refusedData)) {
     tellTask(process, life, now_, [this, &process] { askToRenew(process, std::nullopt, "refused"); });
   }

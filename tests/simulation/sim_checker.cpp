@@ -178,6 +178,7 @@ void SimChecker::elected(SimLife& life, FencingToken token) {
   if (token < life.toldOf) violation(life, "token", "a token that a resource is known to refuse");
   if (!life.published.leadsAt(life.clock.at(now_))) violation(life, "pairing", "Elected by a term that does not lead");
   lastElected_ = std::max(lastElected_, token);
+  life.progressedAt = life.clock.at(now_);
   life.lastToken = token;
   life.shownOwn = false;
   life.term = token;
@@ -214,14 +215,14 @@ void SimChecker::lost(const SimLife& life, const action::Revoked& revoked, const
   const bool ours = truth && truth->holder == life.name && truth->token == revoked.token && !truth->released;
   if (ours) return violation(life, "kept", "gave up a lease that it holds: " + revoked.detail);
   const bool disturbed = revoked.token <= erased_ || lawless();
-  const bool healthy = life.troubledAt < now_ - 2 * life.timing.duration();
+  const bool healthy = life.disturbedAt < now_ - 2 * life.timing.duration();
   if (healthy && !disturbed) violation(life, "stability", "deposed though its renewals succeed: " + revoked.detail);
 }
 
 void SimChecker::endedEarly(const SimLife& life, const action::Revoked& revoked) {
   const bool early = elapsedForHolder(life.published.anchor, life.clock.at(now_)) < life.leastLeads;
   if (early) violation(life, "stability", "expired before its time");
-  if (!life.stuck && life.troubledAt < now_ - 2 * life.timing.duration()) {
+  if (!life.stuck && life.disturbedAt < now_ - 2 * life.timing.duration()) {
     violation(life, "stability", "expired though everything was answered in time: " + revoked.detail);
   }
 }
@@ -265,6 +266,9 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
     violation(life, "version", "a renewal that does not change the version");
   } else if (life.manual && life.ticketRenewed == life.ticketAsked) {
     violation(life, "manual", "renews though nobody has asked it to");
+  } else if (const auto timeout = life.timing.progressTimeout();
+             life.term && timeout && elapsedForHolder(life.progressedAt, now) > *timeout) {
+    violation(life, "progress", "renews though its work has shown no progress for so long");
   }
 }
 
@@ -272,7 +276,7 @@ void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optiona
   if (life.term) violation(life, "pairing", "stopped without Revoked");
   const SentWrite* const left = truth ? life.find(truth->version) : nullptr;
   const bool itsOwn = !life.lock || left != nullptr;  // it was written in this candidacy
-  // The network may deliver a second copy of an acquisition that was answered, with success or with a refusal, after
+  // The network may deliver a second copy of an acquisition that was answered, with success or with a rejection, after
   // this holder or the next one has removed the record. The copy creates the record again, under its own token.
   const bool answered = left != nullptr && (left->proven || left->refused);
   const bool again = answered && left->creates && truth->token > life.lastToken;

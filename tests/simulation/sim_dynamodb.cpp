@@ -151,17 +151,17 @@ std::unique_ptr<SimEndpoint> SimDynamoDb::connect(SimSurroundings& world, std::s
   return std::make_unique<StoreEndpoint>(leaseKey, dynamodb_store::makeStore(tableOptions(), std::move(surroundings)));
 }
 
-std::string_view refusalName(AnswerFate::Refusal refusal) {
-  switch (refusal) {
-    case AnswerFate::Refusal::throttled:
+std::string_view rejectionName(AnswerFate::Rejection error) {
+  switch (error) {
+    case AnswerFate::Rejection::throttled:
       return "ThrottlingException";
-    case AnswerFate::Refusal::credentials:
+    case AnswerFate::Rejection::credentials:
       return "AccessDeniedException";
-    case AnswerFate::Refusal::misconfigured:
+    case AnswerFate::Rejection::misconfigured:
       return "ResourceNotFoundException";
-    case AnswerFate::Refusal::none:
-    case AnswerFate::Refusal::transient:
-    case AnswerFate::Refusal::corrupt:
+    case AnswerFate::Rejection::none:
+    case AnswerFate::Rejection::transient:
+    case AnswerFate::Rejection::corrupt:
       break;
   }
   return "ReplicatedWriteConflictException";
@@ -170,12 +170,12 @@ std::string_view refusalName(AnswerFate::Refusal refusal) {
 aws::JsonReply SimDynamoDb::serve(SimSurroundings& world, SimLife& life, std::string_view operation,
                                   const std::string& body, const AnswerFate& fate) {
   if (fate.deferred) return {500, boost::json::serialize(serviceFault("InternalServerError")), "sim"};
-  if (fate.refusal == AnswerFate::Refusal::corrupt) {
+  if (fate.error == AnswerFate::Rejection::corrupt) {
     const bool item = operation == "GetItem";
     return {200, item ? R"({"Item":{"key":{"S":"lease"},"ownerName":{"N":"1"}}})" : "<html>", "sim"};
   }
-  if (fate.refusal != AnswerFate::Refusal::none) {
-    return {400, boost::json::serialize(serviceFault(refusalName(fate.refusal))), "sim"};
+  if (fate.error != AnswerFate::Rejection::none) {
+    return {400, boost::json::serialize(serviceFault(rejectionName(fate.error))), "sim"};
   }
   if (fate.lie && operation == "TransactWriteItems") return {200, "{}", "sim"};
   const object request = boost::json::parse(body).get_object();

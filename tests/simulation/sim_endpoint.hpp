@@ -11,15 +11,15 @@ namespace tenure::test {
 
 /// What happens to the store's answer.
 struct AnswerFate {
-  enum class Refusal { none, transient, throttled, credentials, misconfigured, corrupt };
-  Refusal refusal{Refusal::none};
+  enum class Rejection { none, transient, throttled, credentials, misconfigured, corrupt };
+  Rejection error{Rejection::none};
   bool unknown{false}, hideImage{false}, stale{false};
   bool deferred{false};     ///< not applied yet, and the answer says neither yes nor no
   bool lie{false};          ///< not applied, and the answer is a success that proves nothing
   bool unconfirmed{false};  ///< applied, and the answer says that the synchronous standby may not have it
 
-  [[nodiscard]] bool troubled() const {
-    return refusal != Refusal::none || unknown || stale || hideImage || deferred || lie || unconfirmed;
+  [[nodiscard]] bool failed() const {
+    return error != Rejection::none || unknown || stale || hideImage || deferred || lie || unconfirmed;
   }
 };
 

@@ -186,20 +186,20 @@ std::unique_ptr<SimEndpoint> SimEtcd::connect(SimSurroundings& world, std::size_
 }
 
 EtcdAnswer SimEtcd::serve(SimSurroundings& world, SimLife& life, const std::string& body, const AnswerFate& fate) {
-  using Refusal = AnswerFate::Refusal;
+  using Rejection = AnswerFate::Rejection;
   if (fate.deferred) return EtcdCluster::error(503, 14, "etcdserver: request timed out");
-  switch (fate.refusal) {
-    case Refusal::credentials:
+  switch (fate.error) {
+    case Rejection::credentials:
       return random_.chance(0.5) ? EtcdCluster::error(401, 16, "etcdserver: invalid auth token")
                                  : EtcdCluster::error(403, 7, "etcdserver: permission denied");
-    case Refusal::misconfigured:
+    case Rejection::misconfigured:
       return {404, "Not Found\n"};
-    case Refusal::throttled:
-    case Refusal::transient:
+    case Rejection::throttled:
+    case Rejection::transient:
       return EtcdCluster::error(429, 8, "etcdserver: too many requests");
-    case Refusal::corrupt:
+    case Rejection::corrupt:
       return notUnderstood(body);
-    case Refusal::none:
+    case Rejection::none:
       break;
   }
   if (fate.lie) {

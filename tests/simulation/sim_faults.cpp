@@ -10,7 +10,7 @@ void SimWorld::tick() {
     outageUntil_ = now_ + upTo(streams_.load, 3 * lease_);
     noteWorld("OUTAGE for " + std::to_string((outageUntil_ - now_).count()));
     for (auto& process : processes_) {
-      if (process->life) process->life->troubledUntil(outageUntil_);
+      if (process->life) process->life->disturbedUntil(outageUntil_);
     }
   }
   tickFailover();
@@ -179,7 +179,7 @@ void SimWorld::tickProcess(Process& process) {
   halt(process);
   if (happens(FaultKind::oneWay)) {
     process.oneWayUntil = now_ + upTo(streams_.load, lease_);
-    life.troubledUntil(process.oneWayUntil);
+    life.disturbedUntil(process.oneWayUntil);
     mark(process, "its replies are lost for a while");
     note(process, "ONE WAY");
   }
@@ -187,7 +187,7 @@ void SimWorld::tickProcess(Process& process) {
   if (happens(FaultKind::stepDown) && !life.lock) tell(process, now_, event::StepDown{"for a test"});
   if (happens(FaultKind::unready) && !life.lock) {
     const TrueTime until = now_ + upTo(stream(FaultKind::unready), 2 * lease_);
-    life.troubledUntil(until + longest_);  // a leader that stepped down leaves the lease to others for as long
+    life.disturbedUntil(until + longest_);  // a leader that stepped down leaves the lease to others for as long
     const event::SetReady unready{false, stream(FaultKind::unready).chance(0.5), "for a test"};
     // One after the other: a pause that is cut short would let the later one come first.
     tellTask(process, &life, now_, [this, &process, unready, until] {

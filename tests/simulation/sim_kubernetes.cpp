@@ -237,20 +237,20 @@ std::unique_ptr<SimEndpoint> SimKubernetes::connect(SimSurroundings& world, std:
 }
 
 ApiAnswer SimKubernetes::serve(SimSurroundings& world, SimLife& life, const Request& request, const AnswerFate& fate) {
-  using Refusal = AnswerFate::Refusal;
+  using Rejection = AnswerFate::Rejection;
   if (fate.deferred) return ApiServer::failure(504, "Timeout", "etcdserver: request timed out");
-  switch (fate.refusal) {
-    case Refusal::credentials:
+  switch (fate.error) {
+    case Rejection::credentials:
       return random_.chance(0.5) ? ApiServer::failure(401, "Unauthorized", "Unauthorized")
                                  : ApiServer::failure(403, "Forbidden", "leases is forbidden");
-    case Refusal::misconfigured:
+    case Rejection::misconfigured:
       return {404, "404 page not found\n"};
-    case Refusal::throttled:
-    case Refusal::transient:
+    case Rejection::throttled:
+    case Rejection::transient:
       return {429, "Too many requests, please try again later.\n"};
-    case Refusal::corrupt:
+    case Rejection::corrupt:
       return notUnderstood(request);
-    case Refusal::none:
+    case Rejection::none:
       break;
   }
   // What an old or another server might say: 200, and the object as it was.

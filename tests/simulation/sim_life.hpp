@@ -58,20 +58,21 @@ struct SimLife {
   bool working{false};        // the work of a term has not ended
   bool shownOwn{false};       // in this term, a read or a conflict has shown it its own record
   bool stuck{false};          // the work reports no progress
+  Instant progressedAt{};     // since when its work may not have been alive, by its clock
   bool stopped{false};
   bool saysFree{false};                    // it stopped, and reported that it does not hold the lease
   TrueTime releasedAt{-1};                 // it stopped, and reported that the record is marked as released
   bool unreadable{false};                  // by the last read the record cannot be understood
-  TrueTime troubledAt{-1};                 // the last fault that could delay or lose something of this life
+  TrueTime disturbedAt{-1};                // the last fault that could delay or lose something of this life
   TrueTime misledAt{TrueTime::min() / 2};  // the last time that it was shown something other than the truth
   bool atOldPrimary{false};                // a primary that lived on beside the promoted one has answered it
   TrueTime stalledAt{-1};                  // until then it may not have run when it should have
 
   void stalledUntil(TrueTime when) noexcept {
     stalledAt = std::max(stalledAt, when);
-    troubledUntil(when);
+    disturbedUntil(when);
   }
-  void troubledUntil(TrueTime when) noexcept { troubledAt = std::max(troubledAt, when); }
+  void disturbedUntil(TrueTime when) noexcept { disturbedAt = std::max(disturbedAt, when); }
 
   // The request that was sent last.
   Attempt attempt{0};

@@ -63,7 +63,7 @@ void SimWorld::beginCandidacy(Process& process, Turn turn) {
   life->heldShown = client.heldShown;
   life->toldOf = client.toldOf;
   life->mayBelieve = client.mayBelieve;
-  life->troubledAt = old.troubledAt, life->misledAt = old.misledAt, life->stalledAt = old.stalledAt;
+  life->disturbedAt = old.disturbedAt, life->misledAt = old.misledAt, life->stalledAt = old.stalledAt;
   const bool winds = old.published.validAt(old.clock.at(now_));
   if (winds) report_.points.hit(SimPoint::lockBesideItsLastTerm);
   std::erase_if(process.ended, [&](const SimLife* one) { return !one->published.validAt(one->clock.at(now_)); });

@@ -11,18 +11,18 @@ namespace {
 const StoreError busy{ErrorClass::transient, "the store is busy"};
 const StoreError timedOut{ErrorClass::transient, "timed out"};
 
-StoreError errorOf(AnswerFate::Refusal refusal) {
-  switch (refusal) {
-    case AnswerFate::Refusal::throttled:
+StoreError errorOf(AnswerFate::Rejection error) {
+  switch (error) {
+    case AnswerFate::Rejection::throttled:
       return {ErrorClass::throttled, "slow down"};
-    case AnswerFate::Refusal::credentials:
+    case AnswerFate::Rejection::credentials:
       return {ErrorClass::credentials, "not allowed"};
-    case AnswerFate::Refusal::misconfigured:
+    case AnswerFate::Rejection::misconfigured:
       return {ErrorClass::misconfigured, "there is no such table"};
-    case AnswerFate::Refusal::corrupt:
+    case AnswerFate::Rejection::corrupt:
       return {ErrorClass::corrupt, "the record is not understood"};
-    case AnswerFate::Refusal::none:
-    case AnswerFate::Refusal::transient:
+    case AnswerFate::Rejection::none:
+    case AnswerFate::Rejection::transient:
       break;
   }
   return busy;
@@ -40,12 +40,12 @@ SimWorld::Fate SimWorld::drawFate(const Process& process) {
   fate.replyTwice = happens(FaultKind::twiceReply);
   fate.late = happens(FaultKind::lateRequest);
   fate.replyLate = happens(FaultKind::lateReply);
-  using Refusal = AnswerFate::Refusal;
-  if (happens(FaultKind::reject)) fate.answer.refusal = Refusal::transient;
-  if (happens(FaultKind::throttle)) fate.answer.refusal = Refusal::throttled;
-  if (happens(FaultKind::credentials)) fate.answer.refusal = Refusal::credentials;
-  if (happens(FaultKind::misconfigured)) fate.answer.refusal = Refusal::misconfigured;
-  if (happens(FaultKind::corrupt)) fate.answer.refusal = Refusal::corrupt;
+  using Rejection = AnswerFate::Rejection;
+  if (happens(FaultKind::reject)) fate.answer.error = Rejection::transient;
+  if (happens(FaultKind::throttle)) fate.answer.error = Rejection::throttled;
+  if (happens(FaultKind::credentials)) fate.answer.error = Rejection::credentials;
+  if (happens(FaultKind::misconfigured)) fate.answer.error = Rejection::misconfigured;
+  if (happens(FaultKind::corrupt)) fate.answer.error = Rejection::corrupt;
   if (now_ < process.oneWayUntil) {
     fate.replyLost = true;
     fate.late = fate.late || streams_.network.chance(0.5);
@@ -100,7 +100,7 @@ void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtSto
   ++report_.totals.requests;
   Process& sender = *processes_[process];
   const Fate fate = drawFate(sender);
-  if (fate.troubled()) life.troubledUntil(now_);
+  if (fate.failed()) life.disturbedUntil(now_);
   if (gaveUp) tellTask(sender, &life, now_ + life.clock.trueTimeFor(timeout), std::move(gaveUp));
   if (fate.lost) return;
   auto arrive = [this, &sender, owner = &life, fate, atStore] {
@@ -120,7 +120,7 @@ void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtSto
 
 ReadOutcome SimWorld::readAtStore(SimLife& life, const AnswerFate& fate) {
   if (fate.deferred) return busy;
-  if (fate.refusal != AnswerFate::Refusal::none) return errorOf(fate.refusal);
+  if (fate.error != AnswerFate::Rejection::none) return errorOf(fate.error);
   const SimStore& store = storeOf(life);
   if (!fate.stale) return store.told();
   misled(life);
@@ -134,9 +134,9 @@ void SimWorld::misled(SimLife& life) {
 
 WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const WriteRequest& request) {
   if (fate.deferred) return Unknown{busy};
-  if (fate.refusal != AnswerFate::Refusal::none) return Rejected{errorOf(fate.refusal)};
+  if (fate.error != AnswerFate::Rejection::none) return Rejected{errorOf(fate.error)};
   const bool writesData = request.purpose != WriteRequest::Purpose::acquire && !request.record.data.empty();
-  if (writesData) {  // no trouble of the lease's, so the checker is not told
+  if (writesData) {  // no error of the lease's, so the checker is not told
     report_.points.hit(SimPoint::dataRefused);
     return Rejected{StoreError{ErrorClass::misconfigured, "the item is full"}};
   }

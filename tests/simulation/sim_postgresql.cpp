@@ -183,24 +183,24 @@ JobReply refused(Commit commit, const char* severity, const char* sqlState, JobR
 
 JobReply SimPostgreSql::serve(SimSurroundings& world, SimLife& life, Server& server, const Job& job,
                               const AnswerFate& fate) {
-  using Refusal = AnswerFate::Refusal;
+  using Rejection = AnswerFate::Rejection;
   using Cause = JobReply::Cause;
   const bool early = random_.chance(0.5);
-  switch (fate.refusal) {
-    case Refusal::credentials:
+  switch (fate.error) {
+    case Rejection::credentials:
       return early ? refused(Commit::notSent, "FATAL", "28P01", Cause::credentials)
                    : refused(Commit::rolledBack, "ERROR", "42501", Cause::none);
-    case Refusal::misconfigured:
+    case Rejection::misconfigured:
       return refused(Commit::rolledBack, "ERROR", "42P01", Cause::none);
-    case Refusal::throttled:
+    case Rejection::throttled:
       return early ? refused(Commit::notSent, "FATAL", "53300", Cause::transient)
                    : refused(Commit::rolledBack, "ERROR", "53100", Cause::none);
-    case Refusal::transient:  // mostly a lock
+    case Rejection::transient:  // mostly a lock
       if (random_.chance(0.2)) return refused(Commit::rolledBack, "ERROR", "40001", Cause::none);
       if (random_.chance(0.2)) return refused(Commit::rolledBack, "ERROR", "55000", Cause::none);  // a standby
       break;
-    case Refusal::corrupt:
-    case Refusal::none:
+    case Rejection::corrupt:
+    case Rejection::none:
       break;
   }
   if (&server != &server_) {
@@ -230,9 +230,9 @@ bool SimPostgreSql::holdsTerm(TrueTime now) {
 JobReply SimPostgreSql::run(SimSurroundings& world, SimLife& life, Server& server, const Job& job,
                             const AnswerFate& fate) {
   LeaseTable table = server.table;
-  table.locked = job.writes && fate.refusal == AnswerFate::Refusal::transient;
+  table.locked = job.writes && fate.error == AnswerFate::Rejection::transient;
   table.shared = &server == &server_ && holdsTerm(world.trueTime());
-  const bool corrupt = fate.refusal == AnswerFate::Refusal::corrupt && table.row;
+  const bool corrupt = fate.error == AnswerFate::Rejection::corrupt && table.row;
   if (corrupt) table.row->layout = 2;
   JobReply reply;
   reply.commit = Commit::done;

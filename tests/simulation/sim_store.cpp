@@ -20,7 +20,7 @@ class ModelStore final : public SimStore {
   WriteOutcome write(const WriteRequest& request) override {
     if (!holds(request)) return Conflict{told()};
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
-    if (auto refused = refusalOfFloor(request, known())) return Rejected{*std::move(refused)};
+    if (auto refused = errorOfFloor(request, known())) return Rejected{*std::move(refused)};
     Row next = row_;
     LeaseRecord record = request.record;
     record.data = mergedData(request.dataRule, record.data, row_.record ? &row_.record->data : nullptr);

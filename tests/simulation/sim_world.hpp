@@ -168,8 +168,8 @@ class SimWorld final : public SimSurroundings {
   struct Fate {
     bool lost{false}, replyLost{false}, twice{false}, replyTwice{false}, late{false}, replyLate{false};
     AnswerFate answer{};
-    [[nodiscard]] bool troubled() const {
-      return lost || replyLost || late || replyLate || twice || replyTwice || answer.troubled();
+    [[nodiscard]] bool failed() const {
+      return lost || replyLost || late || replyLate || twice || replyTwice || answer.failed();
     }
   };
   void sendRead(Process& process, const action::SendRead& read);

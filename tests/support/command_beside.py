@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 
-def main(doc, cluster, environment, trouble, declare=lambda parser: None, missing=()):
+def main(doc, cluster, environment, error, declare=lambda parser: None, missing=()):
     """`cluster(options)` is a context manager, `environment(cluster)` what the command finds. The exit code is the command's, or
     77 without the server (`missing`)."""
     parser = argparse.ArgumentParser(prog="beside.py", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -21,7 +21,7 @@ def main(doc, cluster, environment, trouble, declare=lambda parser: None, missin
     except missing as fault:
         print(f"beside: {fault}", file=sys.stderr)
         return 77
-    except trouble as fault:
+    except error as fault:
         sys.exit(f"beside: {fault}")
 
 

@@ -9,7 +9,7 @@ from waiting import PATIENCE_S, wait_until
 class ServerProcess:
     """What each kind has besides: `_launch(**how)` starts the process, and `is_ready()` says whether clients are served."""
 
-    Trouble = RuntimeError
+    ToolError = RuntimeError
     READY = "to be ready"
     END = signal.SIGTERM       # how stop() asks it to end
     RESTART = signal.SIGKILL
@@ -29,7 +29,7 @@ class ServerProcess:
     def wait_until_ready(self):
         def ready():
             if self.process.poll() is not None:
-                raise self.Trouble(f"{self} ended:\n{self.log()[-3000:]}")
+                raise self.ToolError(f"{self} ended:\n{self.log()[-3000:]}")
             return self.is_ready()
         wait_until(ready, f"{self} {self.READY}", self.patience_s)
 

@@ -64,7 +64,7 @@ DynamoDbFence::DynamoDbFence(DynamoDbFence&&) noexcept = default;
 DynamoDbFence& DynamoDbFence::operator=(DynamoDbFence&&) noexcept = default;
 
 FenceResult<DynamoDbWritten> DynamoDbFence::write(const TermStamp& stamp, const DynamoDbWrite& what) {
-  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  if (auto error = errorOf(stamp)) return *std::move(error);
   const auto request = itemRequest(stamp, what);
   if (!request) return request.error();
   const char* operation = what.kind == DynamoDbWrite::Kind::put ? "PutItem" : "UpdateItem";
@@ -72,7 +72,7 @@ FenceResult<DynamoDbWritten> DynamoDbFence::write(const TermStamp& stamp, const 
 }
 
 FenceResult<DynamoDbWritten> DynamoDbFence::transact(const TermStamp& stamp, const std::vector<DynamoDbWrite>& what) {
-  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  if (auto error = errorOf(stamp)) return *std::move(error);
   const auto request = transactRequest(stamp, impl_->options_.guard, what);
   if (!request) return request.error();
   return writtenIn(stamp, impl_->where_, impl_->call("TransactWriteItems", *request));
@@ -80,7 +80,7 @@ FenceResult<DynamoDbWritten> DynamoDbFence::transact(const TermStamp& stamp, con
 
 FenceResult<std::optional<TermStamp>> DynamoDbFence::highestSeen(const std::string& lease) {
   if (impl_->options_.guard.table.empty()) {
-    return fenceTrouble(
+    return fenceError(
         {ErrorClass::misconfigured, "without DynamoDbFenceOptions::guard there is no highest token to read"});
   }
   return seenIn(lease, impl_->where_, impl_->call("GetItem", readGuardRequest(lease, impl_->options_.guard)));

@@ -91,7 +91,7 @@ FenceResult<DynamoDbWritten> afterCondition(const TermStamp& stamp, const std::s
   if (item == nullptr) return DynamoDbWritten::conditionFailed;  // no item, so no token that could have refused
   auto seen = termOf(stamp.lease, where, *item);
   if (!seen) return seen.error();
-  if (auto refusal = fenceRefusal(stamp, *seen)) return *std::move(refusal);
+  if (auto error = termError(stamp, *seen)) return *std::move(error);
   return DynamoDbWritten::conditionFailed;
 }
 
@@ -104,14 +104,13 @@ FenceResult<DynamoDbWritten> afterCancel(const TermStamp& stamp, const std::stri
     const std::string code = reason == nullptr ? std::string{} : textAt(*reason, "Code");
     if (code.empty() || code == "None") continue;
     if (code != "ConditionalCheckFailed") {
-      return fenceTrouble(
-          {classOf(code, ErrorClass::transient), where + ": a fenced transaction was not done: " + code});
+      return fenceError({classOf(code, ErrorClass::transient), where + ": a fenced transaction was not done: " + code});
     }
     if (i == 0) return afterCondition(stamp, where, objectAt(*reason, "Item"));
     ownCondition = true;
   }
   if (ownCondition) return DynamoDbWritten::conditionFailed;
-  return fenceTrouble(
+  return fenceError(
       {ErrorClass::transient, where + ": a fenced transaction was not done, and the answer gives no reason"});
 }
 
@@ -131,11 +130,11 @@ bool isServed(const aws::JsonReply& reply, const object& body) {
 }
 
 /// Errors that are not caused by a condition.
-FenceError troubleIn(const std::string& where, const aws::JsonReply& reply, const object& body) {
+FenceError errorIn(const std::string& where, const aws::JsonReply& reply, const object& body) {
   const bool serverFault = reply.status >= 500 || reply.status < 400;
   const std::string name = nameOf(body);
   if (reply.status == 200 && name.empty()) {
-    return fenceTrouble(
+    return fenceError(
         {ErrorClass::transient, where + ": the answer lacks the consumed capacity that was asked "
                                         "for, so it is not DynamoDB's own and proves nothing; check whether a proxy "
                                         "between here and DynamoDB answers in its place"},
@@ -143,33 +142,33 @@ FenceError troubleIn(const std::string& where, const aws::JsonReply& reply, cons
   }
   std::string message = textAt(body, "message");
   if (message.empty()) message = textAt(body, "Message");
-  return fenceTrouble({serverFault ? ErrorClass::transient : classOf(name, ErrorClass::misconfigured),
-                       where + ": " + (name.empty() ? "status " + std::to_string(reply.status) : name) +
-                           (message.empty() ? "" : ": " + message.substr(0, 300))},
-                      serverFault);
+  return fenceError({serverFault ? ErrorClass::transient : classOf(name, ErrorClass::misconfigured),
+                     where + ": " + (name.empty() ? "status " + std::to_string(reply.status) : name) +
+                         (message.empty() ? "" : ": " + message.substr(0, 300))},
+                    serverFault);
 }
 
 }  // namespace
 
 FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
                                        const aws::JsonOutcome& outcome) {
-  if (!outcome) return fenceTrouble(outcome.error().error, outcome.error().maybeSent);
+  if (!outcome) return fenceError(outcome.error().error, outcome.error().maybeSent);
   const object body = bodyOf(outcome->body);
   if (isServed(*outcome, body)) return DynamoDbWritten::done;
   const std::string name = nameOf(body);
   if (outcome->status == 400 && name == "ConditionalCheckFailedException")
     return afterCondition(stamp, where, objectAt(body, "Item"));
   if (outcome->status == 400 && name == "TransactionCanceledException") return afterCancel(stamp, where, body);
-  return troubleIn(where, *outcome, body);
+  return errorIn(where, *outcome, body);
 }
 
 FenceResult<std::optional<TermStamp>> seenIn(const std::string& lease, const std::string& where,
                                              const aws::JsonOutcome& outcome) {
-  if (!outcome) return fenceTrouble(outcome.error().error, false);
+  if (!outcome) return fenceError(outcome.error().error, false);
   const object body = bodyOf(outcome->body);
   if (!isServed(*outcome, body)) {
-    FenceError error = troubleIn(where, *outcome, body);
-    return fenceTrouble(error.trouble()->error, false);
+    FenceError error = errorIn(where, *outcome, body);
+    return fenceError(error.writeError()->error, false);
   }
   const object* item = objectAt(body, "Item");
   if (item == nullptr) return std::optional<TermStamp>{};

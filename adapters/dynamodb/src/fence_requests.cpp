@@ -16,7 +16,7 @@ constexpr const char* capacity = "ReturnConsumedCapacity";
 constexpr std::size_t mostWrites = 99;  // a transaction has at most a hundred; one is the guard
 
 FenceError misuse(const std::string& what) {
-  return fenceTrouble({ErrorClass::misconfigured, "a fenced write to DynamoDB: " + what});
+  return fenceError({ErrorClass::misconfigured, "a fenced write to DynamoDB: " + what});
 }
 
 FenceResult<object> parsed(const char* what, const std::string& text) {

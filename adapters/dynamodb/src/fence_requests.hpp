@@ -17,7 +17,7 @@ namespace tenure::dynamodb_fence {
 /// The attribute that holds a lease's token.
 [[nodiscard]] std::string attributeOf(const std::string& lease);
 
-/// Faults of a write are returned as `misconfigured` trouble.
+/// Faults of a write are returned as a `misconfigured` error.
 using Request = FenceResult<boost::json::object>;
 
 [[nodiscard]] Request itemRequest(const TermStamp& stamp, const DynamoDbWrite& write);

@@ -33,16 +33,16 @@ inline constexpr const char* recoveredHolder = "tenure fence recover";
 
 // Each adapter that has such a memory defines its own.
 
-/// The memory of a FencedFile, PATH.fence. `path` is that of the file, without `.fence`. Trouble if the file is no
+/// The memory of a FencedFile, PATH.fence. `path` is that of the file, without `.fence`. An error if the file is no
 /// fenced file, or if its fence cannot be read. The content stays as it is.
 [[nodiscard]] TENURE_API FenceResult<std::unique_ptr<FenceMemory>> openFencedFileMemory(const std::string& path);
 
-/// The memory of an HttpFence, and so of `tenure fence proxy`. Locks the file as the fence does. Trouble while a fence
+/// The memory of an HttpFence, and so of `tenure fence proxy`. Locks the file as the fence does. An error while a fence
 /// has it open (a fence keeps what it knows in memory), and if the file is none that a fence has made; then nothing of
 /// it is changed.
 [[nodiscard]] TENURE_API FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& path);
 
-/// What SqliteFence and the triggers of sqliteFenceSql remember, in a database's file. `misconfigured` trouble if there
+/// What SqliteFence and the triggers of sqliteFenceSql remember, in a database's file. A `misconfigured` error if there
 /// is no such file, or if it has no table tenure_fence_guard of theirs; then nothing of it is changed. Waits up to five
 /// seconds for other writers.
 [[nodiscard]] TENURE_API FenceResult<std::unique_ptr<FenceMemory>> openSqliteFenceMemory(const std::string& file);

@@ -18,13 +18,13 @@ std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept {
 }
 
 FenceError damagedFence(const std::string& where, const std::string& lease, std::string_view stored) {
-  return fenceTrouble({ErrorClass::corrupt,
-                       where + ": the fence of lease \"" + toString(LeaseKey{lease}) + "\" remembers " +
-                           inQuotes(stored) + ", which is not a fencing token (1 to " + toString(maxFencingToken) +
-                           "); nothing was written. Find out who wrote that, then correct it: tenure fence recover"});
+  return fenceError({ErrorClass::corrupt,
+                     where + ": the fence of lease \"" + toString(LeaseKey{lease}) + "\" remembers " +
+                         inQuotes(stored) + ", which is not a fencing token (1 to " + toString(maxFencingToken) +
+                         "); nothing was written. Find out who wrote that, then correct it: tenure fence recover"});
 }
 
-std::optional<FenceError> FencedTerm::refusal() const {
+std::optional<FenceError> FencedTerm::error() const {
   if (!isValid_ || isValid_()) return std::nullopt;
   return termOver(stamp_);
 }

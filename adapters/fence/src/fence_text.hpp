@@ -16,7 +16,7 @@ namespace tenure {
 [[nodiscard]] TENURE_API std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept;
 
 /// What an adapter answers where a resource remembers something that is no token, above all one that is too great: the
-/// memory is damaged, nothing was written, and only an operator can correct it. It is `corrupt` trouble that names the
+/// memory is damaged, nothing was written, and only an operator can correct it. It is a `corrupt` error that names the
 /// resource (`where`), the lease, the stored text, and what to do.
 [[nodiscard]] TENURE_API FenceError damagedFence(const std::string& where, const std::string& lease,
                                                  std::string_view stored);

@@ -19,7 +19,7 @@ struct FileNames {
   [[nodiscard]] std::string replacement(std::uint64_t sequence) const { return fence + '.' + std::to_string(sequence); }
   /// For messages: with the directory.
   [[nodiscard]] std::string whole(const std::string& name) const;
-  [[nodiscard]] FenceError trouble(const std::string& what, int code, bool mayBeWritten = false) const;
+  [[nodiscard]] FenceError errorOf(const std::string& what, int code, bool mayBeWritten = false) const;
   [[nodiscard]] FenceError corrupt(const std::string& text) const;
 
   std::string path;

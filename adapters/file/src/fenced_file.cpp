@@ -32,10 +32,10 @@ class FencedFile::Impl {
 
 FenceResult<FencedFile> FencedFile::open(const std::string& path, FencedFileOptions options) {
   if (path.empty() || path.back() == '/' || path.find('\0') != std::string::npos) {
-    return fenceTrouble({ErrorClass::misconfigured, "a fenced file needs the path of a file, not \"" + path + '"'});
+    return fenceError({ErrorClass::misconfigured, "a fenced file needs the path of a file, not \"" + path + '"'});
   }
   if (const std::string fault = sharedFileFault(path, risks); !fault.empty()) {
-    return fenceTrouble({ErrorClass::misconfigured, "file " + path + ": " + fault});
+    return fenceError({ErrorClass::misconfigured, "file " + path + ": " + fault});
   }
   auto impl = std::make_unique<Impl>(path, options);
   if (auto error = impl->writer.open()) return *std::move(error);

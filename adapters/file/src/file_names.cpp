@@ -69,17 +69,17 @@ std::string FileNames::whole(const std::string& name) const {
   return path.substr(0, path.size() - content.size()) + name;
 }
 
-FenceError FileNames::trouble(const std::string& what, int code, bool mayBeWritten) const {
+FenceError FileNames::errorOf(const std::string& what, int code, bool mayBeWritten) const {
   std::string text = "file " + path + ": " + what + " failed: " + causeOf(code);
   if (code == EWOULDBLOCK) {
     text += "; another writer held it for the whole lockTimeout of " + std::to_string(lockTimeout.count()) + " ms";
   }
   if (code == ENOSPC || code == EDQUOT) text += "; free space";
-  return fenceTrouble({classOf(code), text}, mayBeWritten);
+  return fenceError({classOf(code), text}, mayBeWritten);
 }
 
 FenceError FileNames::corrupt(const std::string& text) const {
-  return fenceTrouble({ErrorClass::corrupt, "file " + path + ": " + text});
+  return fenceError({ErrorClass::corrupt, "file " + path + ": " + text});
 }
 
 }  // namespace tenure::file_fence

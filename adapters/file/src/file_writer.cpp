@@ -24,9 +24,9 @@ FileWriter::Fault FileWriter::fill(const Held& held, const std::string& name, st
                                    Likeness like) {
   const std::string named = std::string{what} + ' ' + names_.whole(name);
   const int gone = files_.remove(held.directory, name);
-  if (gone < 0 && gone != -ENOENT) return names_.trouble("removing what is in the place of " + named, -gone);
+  if (gone < 0 && gone != -ENOENT) return names_.errorOf("removing what is in the place of " + named, -gone);
   const OpenFile file{files_, files_.open(held.directory, name, like.kind)};
-  if (file.get() < 0) return names_.trouble("opening " + named, -file.get());
+  if (file.get() < 0) return names_.errorOf("opening " + named, -file.get());
   auto fault = fillOpen(file.get(), bytes, named, like);
   if (fault) (void)files_.remove(held.directory, name);
   return fault;
@@ -36,14 +36,14 @@ FileWriter::Fault FileWriter::fillOpen(int file, std::string_view bytes, const s
   if (like.fd >= 0) {
     const int code = files_.copyAccess(like.fd, file);
     if (code < 0)
-      return names_.trouble("giving the new content the owner, the mode and the access list of the old", -code);
+      return names_.errorOf("giving the new content the owner, the mode and the access list of the old", -code);
   }
   for (std::uint64_t at = 0; at < bytes.size();) {
     const std::int64_t written = files_.write(file, at, bytes.substr(at));
-    if (written <= 0) return names_.trouble("writing " + named, written == 0 ? EIO : static_cast<int>(-written));
+    if (written <= 0) return names_.errorOf("writing " + named, written == 0 ? EIO : static_cast<int>(-written));
     at += static_cast<std::uint64_t>(written);
   }
-  if (const int code = files_.sync(file); code < 0) return names_.trouble("syncing " + named, -code);
+  if (const int code = files_.sync(file); code < 0) return names_.errorOf("syncing " + named, -code);
   return std::nullopt;
 }
 
@@ -66,19 +66,19 @@ FileWriter::Fault FileWriter::commitPrepared(const Held& held) {
   if (const int code = (files_.*rename)(held.directory, names_.next, names_.fence); code < 0) {
     // The file was made a moment ago. If it has gone, another writer has renamed it to where it belongs, which only
     // writers without a common lock can do.
-    return names_.trouble("renaming the fence", -code, code == -ENOENT);
+    return names_.errorOf("renaming the fence", -code, code == -ENOENT);
   }
   if (const int code = files_.syncDirectory(held.directory); code < 0) {
-    return names_.trouble("syncing the directory", -code, true);
+    return names_.errorOf("syncing the directory", -code, true);
   }
   return std::nullopt;
 }
 
 FenceResult<FenceState> FileWriter::load(int fence) {
-  if (fence < 0) return names_.trouble("opening the fence " + names_.whole(names_.fence), ENOENT);
+  if (fence < 0) return names_.errorOf("opening the fence " + names_.whole(names_.fence), ENOENT);
   std::string text;
   if (const int code = files_.read(fence, text, longestState); code < 0) {
-    return names_.trouble("reading the fence", -code);
+    return names_.errorOf("reading the fence", -code);
   }
   auto state = parseFenceState(text);
   if (!state) {
@@ -91,9 +91,9 @@ FenceResult<FenceState> FileWriter::load(int fence) {
 /// Without a lock: the file that has the name is whole at any time.
 FenceResult<FenceState> FileWriter::look() {
   const OpenFile directory{files_, files_.openDirectory(names_.directory)};
-  if (directory.get() < 0) return names_.trouble("opening its directory " + names_.directory, -directory.get());
+  if (directory.get() < 0) return names_.errorOf("opening its directory " + names_.directory, -directory.get());
   const OpenFile file{files_, files_.open(directory.get(), names_.fence, Files::Kind::beside)};
-  if (file.get() < 0) return names_.trouble("opening the fence " + names_.whole(names_.fence), -file.get());
+  if (file.get() < 0) return names_.errorOf("opening the fence " + names_.whole(names_.fence), -file.get());
   return load(file.get());
 }
 
@@ -104,18 +104,18 @@ FileWriter::Fault FileWriter::recover(const Held& held, const FenceState& state)
     const std::string content = names_.replacement(state.sequence);
     const int code = files_.rename(held.directory, content, names_.content);
     if (code < 0 && code != -ENOENT)
-      return names_.trouble("putting the accepted content " + names_.whole(content) + " in place", -code);
+      return names_.errorOf("putting the accepted content " + names_.whole(content) + " in place", -code);
     if (const int synced = files_.syncDirectory(held.directory); synced < 0)
-      return names_.trouble("syncing the directory", -synced);
+      return names_.errorOf("syncing the directory", -synced);
   }
   // Left by a writer that was killed; it may be as large as the free part of the disk. If it cannot be removed, the
   // content is still correct.
   (void)files_.remove(held.directory, names_.replacement(state.sequence + 1));
   const OpenFile file{files_, files_.open(held.directory, names_.content, Files::Kind::content)};
   if (file.get() == -ENOENT && state.length == 0) return std::nullopt;
-  if (file.get() < 0) return names_.trouble("opening it", -file.get());
+  if (file.get() < 0) return names_.errorOf("opening it", -file.get());
   const std::int64_t size = files_.size(file.get());
-  if (size < 0) return names_.trouble("examining it", static_cast<int>(-size));
+  if (size < 0) return names_.errorOf("examining it", static_cast<int>(-size));
   if (static_cast<std::uint64_t>(size) < state.length) {
     return names_.corrupt("it has " + std::to_string(size) + " bytes, but " + std::to_string(state.length) +
                           " were accepted: another program cut or replaced it; restore it together with " +
@@ -123,7 +123,7 @@ FileWriter::Fault FileWriter::recover(const Held& held, const FenceState& state)
   }
   if (static_cast<std::uint64_t>(size) == state.length) return std::nullopt;
   const int code = files_.truncate(file.get(), state.length);
-  return code < 0 ? Fault{names_.trouble("cutting off what was never accepted", -code)} : std::nullopt;
+  return code < 0 ? Fault{names_.errorOf("cutting off what was never accepted", -code)} : std::nullopt;
 }
 
 FenceResult<std::optional<TermStamp>> FileWriter::seenIn(const FenceState& state, const std::string& lease) const {
@@ -136,13 +136,13 @@ FenceResult<std::optional<TermStamp>> FileWriter::seenIn(const FenceState& state
 }
 
 FenceResult<void> FileWriter::write(const TermStamp& stamp, const Write& step) {
-  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  if (auto error = errorOf(stamp)) return *std::move(error);
   auto fault = lock_.during([&](const Held& held) -> Fault {
     auto state = load(held.fence);
     if (state.has_error()) return state.error();
     const auto seen = seenIn(*state, stamp.lease);
     if (seen.has_error()) return seen.error();
-    if (auto refusal = fenceRefusal(stamp, *seen)) return refusal;
+    if (auto error = termError(stamp, *seen)) return error;
     if (inside) inside();
     if (auto left = recover(held, *state)) return left;
     state->leases[stamp.lease] = {stamp.token, stamp.holder};
@@ -159,13 +159,13 @@ FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view by
       const bool fresh = there.get() == -ENOENT;
       const OpenFile made{files_, fresh ? files_.open(held.directory, names_.content, Files::Kind::newContent) : -1};
       const OpenFile& file = fresh ? made : there;
-      if (file.get() < 0) return names_.trouble("opening it", -file.get());
+      if (file.get() < 0) return names_.errorOf("opening it", -file.get());
       for (std::uint64_t done = 0; done < bytes.size();) {
         const std::int64_t written = files_.write(file.get(), state.length + done, bytes.substr(done));
-        if (written <= 0) return names_.trouble("writing to it", written == 0 ? EIO : static_cast<int>(-written));
+        if (written <= 0) return names_.errorOf("writing to it", written == 0 ? EIO : static_cast<int>(-written));
         done += static_cast<std::uint64_t>(written);
       }
-      if (const int code = files_.sync(file.get()); code < 0) return names_.trouble("syncing it", -code);
+      if (const int code = files_.sync(file.get()); code < 0) return names_.errorOf("syncing it", -code);
       if (files_.isNamed(held.directory, names_.content, file.get()) != 1) {
         return names_.corrupt("another program removed or replaced it during the write; restore it together with " +
                               names_.whole(names_.fence));
@@ -174,7 +174,7 @@ FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view by
       // have made the file without syncing the directory.
       const bool mayBeNew = fresh || state.length == 0;
       const int code = mayBeNew ? files_.syncDirectory(held.directory) : 0;
-      if (code < 0) return names_.trouble("syncing the directory", -code);
+      if (code < 0) return names_.errorOf("syncing the directory", -code);
     }
     state.length += bytes.size();
     state.replaced = false;
@@ -192,7 +192,7 @@ FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view b
     auto fault = [&]() -> Fault {
       // The fence must not name a content whose own name a power failure could remove.
       const int code = files_.syncDirectory(held.directory);
-      return code < 0 ? names_.trouble("syncing the directory", -code) : prepare(held, state);
+      return code < 0 ? names_.errorOf("syncing the directory", -code) : prepare(held, state);
     }();
     if (fault) {
       (void)files_.remove(held.directory,
@@ -202,17 +202,17 @@ FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view b
     if (auto doubt = commitPrepared(held)) return doubt;
     // From here on the write is accepted; otherwise the next writer would put the content in place.
     if (const int code = files_.rename(held.directory, content, names_.content); code < 0) {
-      return names_.trouble("putting the accepted content " + names_.whole(content) + " in place", -code, true);
+      return names_.errorOf("putting the accepted content " + names_.whole(content) + " in place", -code, true);
     }
     if (const int code = files_.syncDirectory(held.directory); code < 0)
-      return names_.trouble("syncing the directory", -code, true);
+      return names_.errorOf("syncing the directory", -code, true);
     return std::nullopt;
   });
 }
 
 FileWriter::Fault FileWriter::fillContent(const Held& held, const std::string& content, std::string_view bytes) {
   const OpenFile before{files_, files_.open(held.directory, names_.content, Files::Kind::content)};
-  if (before.get() < 0 && before.get() != -ENOENT) return names_.trouble("opening it", -before.get());
+  if (before.get() < 0 && before.get() != -ENOENT) return names_.errorOf("opening it", -before.get());
   const bool fresh = before.get() < 0;
   const Likeness like{fresh ? Files::Kind::newContent : Files::Kind::newBeside, before.get()};
   return fill(held, content, bytes, "the new content", like);
@@ -221,10 +221,10 @@ FileWriter::Fault FileWriter::fillContent(const Held& held, const std::string& c
 FileWriter::Fault FileWriter::makeState(const Held& held) {
   FenceState state;
   const OpenFile file{files_, files_.open(held.directory, names_.content, Files::Kind::content)};
-  if (file.get() < 0 && file.get() != -ENOENT) return names_.trouble("opening it", -file.get());
+  if (file.get() < 0 && file.get() != -ENOENT) return names_.errorOf("opening it", -file.get());
   if (file.get() >= 0) {
     const std::int64_t size = files_.size(file.get());
-    if (size < 0) return names_.trouble("examining it", static_cast<int>(-size));
+    if (size < 0) return names_.errorOf("examining it", static_cast<int>(-size));
     state.length = static_cast<std::uint64_t>(size);
   }
   return commit(held, state);
@@ -238,7 +238,7 @@ std::optional<FenceError> FileWriter::open() {
     if (auto left = recover(held, *state)) return left;
     // A writer that was killed may have renamed the fence without syncing the directory.
     const int code = files_.syncDirectory(held.directory);
-    return code < 0 ? Fault{names_.trouble("syncing the directory", -code)} : std::nullopt;
+    return code < 0 ? Fault{names_.errorOf("syncing the directory", -code)} : std::nullopt;
   });
 }
 
@@ -250,9 +250,9 @@ FenceResult<std::string> FileWriter::read() {
     if (auto left = recover(held, *state)) return left;
     const OpenFile file{files_, files_.open(held.directory, names_.content, Files::Kind::content)};
     if (file.get() == -ENOENT) return std::nullopt;
-    if (file.get() < 0) return names_.trouble("opening it", -file.get());
+    if (file.get() < 0) return names_.errorOf("opening it", -file.get());
     const int code = files_.read(file.get(), content, state->length);
-    return code < 0 ? Fault{names_.trouble("reading it", -code)} : std::nullopt;
+    return code < 0 ? Fault{names_.errorOf("reading it", -code)} : std::nullopt;
   });
   if (fault) return *std::move(fault);
   return content;
@@ -266,7 +266,7 @@ FenceResult<std::string> FileWriter::stored(const std::string& lease) {
 }
 
 FenceResult<void> FileWriter::setMemory(const TermStamp& memory) {
-  if (auto refusal = refusalOf(memory)) return *std::move(refusal);
+  if (auto error = errorOf(memory)) return *std::move(error);
   auto fault = lock_.during([&](const Held& held) -> Fault {
     auto state = load(held.fence);
     if (state.has_error()) return state.error();

@@ -25,7 +25,7 @@ WriterLock::Fault WriterLock::waitFor(const std::string& name, const std::functi
     if (code == 0) return std::nullopt;
     const nanoseconds left = names_.lockTimeout - elapsedForHolder(start_, readClock());
     if (code != -EWOULDBLOCK || left <= nanoseconds{0}) {
-      return names_.trouble("locking " + names_.whole(name), -code);
+      return names_.errorOf("locking " + names_.whole(name), -code);
     }
     files_.pause(std::min(left, jittered(random, longest)));
   }
@@ -34,7 +34,7 @@ WriterLock::Fault WriterLock::waitFor(const std::string& name, const std::functi
 WriterLock::Fault WriterLock::during(const std::function<Fault(const Held&)>& step) {
   start_ = readClock();
   const OpenFile directory{files_, files_.openDirectory(names_.directory)};
-  if (directory.get() < 0) return names_.trouble("opening its directory " + names_.directory, -directory.get());
+  if (directory.get() < 0) return names_.errorOf("opening its directory " + names_.directory, -directory.get());
   return lockFirst(directory.get(), [&](int lock) { return lockFence({directory.get(), lock}, step); });
 }
 
@@ -43,13 +43,13 @@ WriterLock::Fault WriterLock::during(const std::function<Fault(const Held&)>& st
 WriterLock::Fault WriterLock::lockFirst(int directory, const std::function<Fault(int)>& then) {
   for (;;) {
     const OpenFile lock{files_, files_.open(directory, names_.lock, Files::Kind::lock)};
-    if (lock.get() < 0) return names_.trouble("opening " + names_.whole(names_.lock), -lock.get());
+    if (lock.get() < 0) return names_.errorOf("opening " + names_.whole(names_.lock), -lock.get());
     if (auto late = waitFor(names_.lock, [&] { return files_.queue(lock.get()); })) return late;
     if (auto late = waitFor(names_.lock, [&] { return files_.lock(lock.get()); })) return late;
     files_.unqueue(lock.get());
     // Removed while this writer waited for it: others may have the one that has the name now.
     const int named = files_.isNamed(directory, names_.lock, lock.get());
-    if (named < 0) return names_.trouble("examining " + names_.whole(names_.lock), -named);
+    if (named < 0) return names_.errorOf("examining " + names_.whole(names_.lock), -named);
     if (named != 0) return then(lock.get());
   }
 }
@@ -58,11 +58,11 @@ WriterLock::Fault WriterLock::lockFence(Held held, const std::function<Fault(con
   for (;;) {
     const OpenFile fence{files_, files_.open(held.directory, names_.fence, Files::Kind::beside)};
     if (fence.get() == -ENOENT) return step(held);
-    if (fence.get() < 0) return names_.trouble("opening the fence " + names_.whole(names_.fence), -fence.get());
+    if (fence.get() < 0) return names_.errorOf("opening the fence " + names_.whole(names_.fence), -fence.get());
     if (auto late = waitFor(names_.fence, [&] { return files_.lock(fence.get()); })) return late;
     // Replaced by the writer whose lock this one has waited for.
     const int named = files_.isNamed(held.directory, names_.fence, fence.get());
-    if (named < 0) return names_.trouble("examining the fence " + names_.whole(names_.fence), -named);
+    if (named < 0) return names_.errorOf("examining the fence " + names_.whole(names_.fence), -named);
     if (named == 0) continue;
     held.fence = fence.get();
     return step(held);
@@ -71,9 +71,9 @@ WriterLock::Fault WriterLock::lockFence(Held held, const std::function<Fault(con
 
 WriterLock::Fault WriterLock::lost(const Held& held) {
   const auto gone = [&](const std::string& what) {
-    return fenceTrouble({ErrorClass::transient, "file " + names_.path + ": " + what +
-                                                    " was removed or replaced during the write, which was given up; "
-                                                    "leave the files next to it alone while there are writers"});
+    return fenceError({ErrorClass::transient, "file " + names_.path + ": " + what +
+                                                  " was removed or replaced during the write, which was given up; "
+                                                  "leave the files next to it alone while there are writers"});
   };
   const auto isGone = [&](const std::string& name, int fd) {
     return fd >= 0 && files_.isNamed(held.directory, name, fd) != 1;

@@ -10,7 +10,7 @@ namespace tenure::gateway {
 namespace {
 
 // In this file no condition with a temporary stands beside a co_await: g++ 12 destroys such temporaries twice.
-HttpRefusal refusalAfter(const error_code& error) {
+HttpProblem problemAfter(const error_code& error) {
   constexpr std::string_view unknown = "it is not known whether it has done what the request asks for";
   if (error == beast::error::timeout) {
     return proxyProblem(504, "service-timeout", "The service did not answer in time", unknown);
@@ -190,18 +190,18 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
         saysClosed(error) && reused && again && whole && isIdempotent(method_) && !response_->got_some();
     if (!closedBefore || overtaken_) {
       done(false);
-      const HttpRefusal refusal = refusalAfter(error);
-      co_return co_await answer(refusal);
+      const HttpProblem problem = problemAfter(error);
+      co_return co_await answer(problem);
     }
     connection_ = co_await upstream_.newConnection();
   }
   done(false);
   clientBodyLeft_ = !parser.is_done();
-  const HttpRefusal refusal =
+  const HttpProblem problem =
       cutOff_ ? proxyProblem(503, "not-now", "A later term waits", "nothing of the request has reached the service")
               : proxyProblem(502, "service-unreachable", "The service cannot be reached",
                              "nothing of the request has reached it");
-  co_return co_await answer(refusal);
+  co_return co_await answer(problem);
 }
 
 Task<bool> Exchange::sendWhole(Request& request, const std::string& body) {
@@ -293,7 +293,7 @@ Task<bool> Exchange::relay(bool toHttp10, bool keepAlive) {
   const bool unmeasured = !noBody && (parser.chunked() || !parser.content_length());
   http::response<http::buffer_body> response{std::move(response_->get().base())};
   removeHopByHop(response.base());
-  response.erase(std::string{fenceHeaderName});  // so that only a fence's refusal has this header
+  response.erase(std::string{fenceHeaderName});  // so that only a fence's rejection has this header
   response.version(toHttp10 ? 10 : 11);
   if (unmeasured && !toHttp10) response.chunked(true);
   const bool close = !keepAlive || clientBodyLeft_ || clientGone_ || (unmeasured && toHttp10);
@@ -321,8 +321,8 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
     if (broken) {
       done(false);
       if (responded_) co_return false;  // the client gets an incomplete answer
-      const HttpRefusal refusal = refusalAfter(broken);
-      co_return co_await answer(refusal);
+      const HttpProblem problem = problemAfter(broken);
+      co_return co_await answer(problem);
     }
     last = response_->is_done();
     if (isFenced_ && last && requestSent_) resetAtClose(false);
@@ -353,18 +353,18 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
   co_return !clientGone_;
 }
 
-Task<bool> Exchange::answer(const HttpRefusal& refusal) {
-  shared_.noteRefusal(refusal, client_.name);
+Task<bool> Exchange::answer(const HttpProblem& problem) {
+  shared_.noteProblem(problem, client_.name);
   const bool keep = !clientBodyLeft_ && !clientGone_;
   if (clientGone_) co_return false;
-  co_return co_await writeRefusal(client_.stream, refusal, keep, method_ == http::verb::head);
+  co_return co_await writeProblem(client_.stream, problem, keep, method_ == http::verb::head);
 }
 
-Task<bool> writeRefusal(Stream& stream, const HttpRefusal& refusal, bool keepAlive, bool head) {
-  http::response<http::string_body> response{static_cast<http::status>(refusal.status), 11};
-  for (const auto& [name, value] : refusal.headers) response.set(name, value);
+Task<bool> writeProblem(Stream& stream, const HttpProblem& problem, bool keepAlive, bool head) {
+  http::response<http::string_body> response{static_cast<http::status>(problem.status), 11};
+  for (const auto& [name, value] : problem.headers) response.set(name, value);
   response.keep_alive(keepAlive);
-  response.body() = refusal.body;
+  response.body() = problem.body;
   response.prepare_payload();
   if (head) response.body().clear();
   stream.expires_after(std::chrono::seconds{10});

@@ -67,7 +67,7 @@ class Exchange {
   /// Reads the next piece of the service's answer into piece_. Returns its length, or an error.
   [[nodiscard]] Task<std::pair<error_code, std::size_t>> readPiece();
   [[nodiscard]] Task<void> drain();
-  [[nodiscard]] Task<bool> answer(const HttpRefusal& refusal);
+  [[nodiscard]] Task<bool> answer(const HttpProblem& problem);
   void done(bool reusable);
 
   Client client_;
@@ -94,7 +94,7 @@ class Exchange {
   std::shared_ptr<Link> link_;
 };
 
-/// Writes a refusal. False if the connection cannot be used any more. `keepAlive`: whether it should stay usable.
-[[nodiscard]] Task<bool> writeRefusal(Stream& stream, const HttpRefusal& refusal, bool keepAlive, bool head);
+/// Writes a rejection. False if the connection cannot be used any more. `keepAlive`: whether it should stay usable.
+[[nodiscard]] Task<bool> writeProblem(Stream& stream, const HttpProblem& problem, bool keepAlive, bool head);
 
 }  // namespace tenure::gateway

@@ -34,11 +34,11 @@ void removeHopByHop(http::fields& fields) {
   fields.erase("HTTP2-Settings");
 }
 
-HttpRefusal proxyProblem(int status, std::string_view kind, std::string_view title, std::string_view detail) {
+HttpProblem proxyProblem(int status, std::string_view kind, std::string_view title, std::string_view detail) {
   // The texts are the program's own: nothing in them needs escaping.
   std::string body = "{\"type\":\"urn:tenure:fence:" + std::string{kind} + "\",\"title\":\"" + std::string{title} +
                      "\",\"status\":" + std::to_string(status) + ",\"detail\":\"" + std::string{detail} + "\"}\n";
-  HttpRefusal out{status, {{"Content-Type", "application/problem+json"}, {"Cache-Control", "no-store"}}, {}};
+  HttpProblem out{status, {{"Content-Type", "application/problem+json"}, {"Cache-Control", "no-store"}}, {}};
   if (status == 503) out.headers.emplace_back("Retry-After", "1");
   out.body = std::move(body);
   return out;
@@ -55,13 +55,13 @@ bool hasNoBody(http::verb method, unsigned status) noexcept {
 
 namespace {
 
-using Refusal = std::optional<HttpRefusal>;
+using Problem = std::optional<HttpProblem>;
 using beast::iequals;
 using beast::string_view;
 
 constexpr string_view httpScheme = "http://";
 
-HttpRefusal badRequest(std::string_view detail) {
+HttpProblem badRequest(std::string_view detail) {
   return proxyProblem(400, "bad-request", "The request is not understood", detail);
 }
 
@@ -71,13 +71,13 @@ string_view schemeAndAuthority(string_view target) {
   return target.substr(0, std::min(target.find_first_of("/?#", httpScheme.size()), target.size()));
 }
 
-Refusal ofFields(const RequestHead& request) {
+Problem ofFields(const RequestHead& request) {
   if (fieldsOf(request) <= mostFields) return std::nullopt;
   return proxyProblem(431, "header-too-large", "The request has too many header fields", "at most 100 are taken");
 }
 
 /// Services that turn header names into variables (CGI, WSGI) treat `_` and `-` alike.
-Refusal ofNames(const RequestHead& request) {
+Problem ofNames(const RequestHead& request) {
   constexpr std::array<string_view, 6> framing{"content-length", "transfer-encoding", "fencing-token", "content-digest",
                                                "host",           "connection"};
   for (const auto& field : request) {
@@ -92,13 +92,13 @@ Refusal ofNames(const RequestHead& request) {
   return std::nullopt;
 }
 
-Refusal ofTunnel(const RequestHead& request) {
+Problem ofTunnel(const RequestHead& request) {
   if (request.method() != http::verb::connect) return std::nullopt;
   return proxyProblem(501, "no-tunnels", "Tunnels are not forwarded", "what goes through CONNECT cannot be fenced");
 }
 
 /// An offer of h2c is ignored, as RFC 9110 (section 7.8) lets a server do.
-Refusal ofUpgrade(const RequestHead& request) {
+Problem ofUpgrade(const RequestHead& request) {
   const auto lines = request.equal_range(http::field::upgrade);
   for (auto line = lines.first; line != lines.second; ++line) {
     for (const string_view protocol : http::token_list{line->value()}) {
@@ -122,7 +122,7 @@ bool isHopByHop(string_view option) {
 
 /// Headers that Connection names are not forwarded. So a client could use it to remove headers on which the service, or
 /// a server in front of the proxy, relies.
-Refusal ofConnection(const RequestHead& request) {
+Problem ofConnection(const RequestHead& request) {
   const auto lines = request.equal_range(http::field::connection);
   for (auto line = lines.first; line != lines.second; ++line) {
     const http::token_list options{line->value()};
@@ -148,7 +148,7 @@ bool isHost(string_view text) {
   return good && rest.front() == ':' && std::all_of(rest.begin() + 1, rest.end(), isDigit);
 }
 
-Refusal ofHost(const RequestHead& request) {
+Problem ofHost(const RequestHead& request) {
   const std::size_t count = request.count(http::field::host);
   if (count > 1) return badRequest("Host comes more than once");
   if (count == 0 && request.version() == 11) return badRequest("Host is missing");
@@ -161,7 +161,7 @@ bool isTargetCharacter(char c) {
   return byte > 0x20 && byte < 0x7F && c != '#';
 }
 
-Refusal ofTarget(const RequestHead& request) {
+Problem ofTarget(const RequestHead& request) {
   const string_view target = request.target();
   if (!std::all_of(target.begin(), target.end(), isTargetCharacter)) {
     return badRequest("the target has a character that has to be escaped");
@@ -174,7 +174,7 @@ Refusal ofTarget(const RequestHead& request) {
   return badRequest("Host is not the host of the target");
 }
 
-Refusal ofTransferCoding(const RequestHead& request) {
+Problem ofTransferCoding(const RequestHead& request) {
   if (request.count(http::field::transfer_encoding) == 0) return std::nullopt;
   if (!iequals(request[http::field::transfer_encoding], "chunked")) {
     return proxyProblem(501, "transfer-coding", "The transfer coding is not known", "only chunked is supported");
@@ -185,7 +185,7 @@ Refusal ofTransferCoding(const RequestHead& request) {
 }
 
 /// The parser accepts "2, 2" as a length; a service may use the first number, the last, or none of them.
-Refusal ofContentLength(const RequestHead& request) {
+Problem ofContentLength(const RequestHead& request) {
   const std::size_t count = request.count(http::field::content_length);
   if (count == 0) return std::nullopt;
   if (count > 1) return badRequest("Content-Length comes more than once");
@@ -195,7 +195,7 @@ Refusal ofContentLength(const RequestHead& request) {
   return badRequest("Content-Length is not one number");
 }
 
-Refusal ofExpectation(const RequestHead& request) {
+Problem ofExpectation(const RequestHead& request) {
   const std::size_t count = request.count(http::field::expect);
   if (count == 0) return std::nullopt;
   if (count == 1 && iequals(request[http::field::expect], "100-continue")) return std::nullopt;
@@ -207,9 +207,9 @@ constexpr std::array rules{ofFields, ofNames,  ofTunnel,         ofUpgrade,     
 
 }  // namespace
 
-Refusal refusalOfShape(const RequestHead& request) {
+Problem problemOfShape(const RequestHead& request) {
   for (const auto rule : rules) {
-    if (Refusal refusal = rule(request)) return refusal;
+    if (Problem problem = rule(request)) return problem;
   }
   return std::nullopt;
 }

@@ -16,7 +16,7 @@ using ResponseHead = http::response_header<>;
 /// Removes headers that are meant for one connection only (RFC 9110, section 7.6.1).
 void removeHopByHop(http::fields& fields);
 
-[[nodiscard]] HttpRefusal proxyProblem(int status, std::string_view kind, std::string_view title,
+[[nodiscard]] HttpProblem proxyProblem(int status, std::string_view kind, std::string_view title,
                                        std::string_view detail);
 
 /// Whether a second try on another connection does no harm (RFC 9110, section 9.2.2).
@@ -27,7 +27,7 @@ void removeHopByHop(http::fields& fields);
 
 /// The rules are the table "Which requests are forwarded" in docs/fencing/http.md, in its order. The parser has already
 /// refused anything that is not HTTP/1.0 or 1.1, and repeated headers that may come only once.
-[[nodiscard]] std::optional<HttpRefusal> refusalOfShape(const RequestHead& request);
+[[nodiscard]] std::optional<HttpProblem> problemOfShape(const RequestHead& request);
 
 /// Changes a target that names its authority (which equals Host, by the rules) into one of path and query (RFC 9112,
 /// section 3.2.1).

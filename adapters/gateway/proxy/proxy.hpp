@@ -16,8 +16,8 @@ namespace tenure::gateway {
 [[nodiscard]] bool isAddress(const std::string& host);
 
 enum class ProxyEnd {
-  clean,         ///< no request was under way any more
-  cutOff,        ///< requests under way were cut off
+  clean,         ///< no request with a token was under way any more
+  cutOff,        ///< requests with a token were under way, and were cut off
   cannotListen,  ///< the reason was logged
 };
 

@@ -11,7 +11,7 @@ namespace tenure::gateway {
 /// Counted on the proxy's thread, read by the one that shows metrics. The lock is held for a moment only.
 class ProxyCounts {
  public:
-  /// `outcome`: `forwarded`, or the kind of the refusal. The program defines them, so there are few.
+  /// `outcome`: `forwarded`, or the kind of the rejection. The program defines them, so there are few.
   void add(const std::string& outcome) {
     const std::lock_guard lock{mutex_};
     ++counts_[outcome];

@@ -13,7 +13,7 @@ namespace {
 /// How much of a refused request's body is read to keep the connection; reading more is not worth it.
 constexpr std::size_t mostDiscarded = 64U << 10U;
 
-HttpRefusal badRequest(const error_code& error) {
+HttpProblem badRequest(const error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return proxyProblem(431, "header-too-large", "The header of the request is too large", "send less of it");
   }
@@ -83,21 +83,21 @@ Task<bool> Session::handleOne() {
   stream_.expires_after(shared_.settings.limits.client);
   const auto [error, bytes] = co_await http::async_read_header(stream_, buffer_, parser, quietly);
   if (error) {
-    const HttpRefusal refusal = badRequest(error);
-    if (isFaultOfRequest(error)) (void)co_await refuseAndClose(refusal);
+    const HttpProblem problem = badRequest(error);
+    if (isFaultOfRequest(error)) (void)co_await refuseAndClose(problem);
     co_return false;
   }
   silentSince_.reset();
   hasServed_ = true;
   // A client of HTTP/1.0 does not know interim answers.
   expectsContinue_ = parser.get().version() == 11 && parser.get().count(http::field::expect) != 0;
-  if (const auto refusal = refusalOfShape(parser.get().base())) co_return co_await refuseAndClose(*refusal);
+  if (const auto problem = problemOfShape(parser.get().base())) co_return co_await refuseAndClose(*problem);
   co_return co_await forward(parser);
 }
 
-Task<bool> Session::refuseAndClose(const HttpRefusal& refusal) {
-  shared_.noteRefusal(refusal, client_);
-  (void)co_await writeRefusal(stream_, refusal, false, false);
+Task<bool> Session::refuseAndClose(const HttpProblem& problem) {
+  shared_.noteProblem(problem, client_);
+  (void)co_await writeProblem(stream_, problem, false, false);
   co_return false;
 }
 
@@ -105,14 +105,14 @@ Task<bool> Session::forward(RequestParser& parser) {
   std::string body;
   HeldBytes held{shared_};
   if (shared_.settings.readsBodies && !parser.is_done() && parser.get().count(std::string{fenceHeaderName}) != 0) {
-    const auto early = shared_.fence.refusalByHead(fencedRequest(parser.get()));
+    const auto early = shared_.fence.problemByHead(fencedRequest(parser.get()));
     if (early) co_return co_await refuse(parser, *early);
     auto read = co_await readBody(parser, held);
     if (!read) co_return false;
     body = *std::move(read);
   }
   HttpVerdict verdict = co_await admit(parser, shared_.settings.readsBodies ? &body : nullptr);
-  if (const auto* refusal = std::get_if<HttpRefusal>(&verdict)) co_return co_await refuse(parser, *refusal);
+  if (const auto* problem = std::get_if<HttpProblem>(&verdict)) co_return co_await refuse(parser, *problem);
   shared_.counts.add("forwarded");
   if (expectsContinue_ && !parser.is_done() && buffer_.size() == 0) {
     static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -144,16 +144,16 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBy
     if (error && error != http::error::need_buffer) co_return std::nullopt;
     const std::size_t got = piece.size() - parser.get().body().size;
     if (!held.add(got)) {
-      const HttpRefusal refusal =
+      const HttpProblem problem =
           proxyProblem(503, "not-now", "Too many signed bodies are being read", "send the request again");
-      (void)co_await refuseAndClose(refusal);
+      (void)co_await refuseAndClose(problem);
       co_return std::nullopt;
     }
     body.append(piece.data(), got);
     if (body.size() > shared_.settings.limits.signedBodyBytes) {
-      const HttpRefusal refusal = proxyProblem(413, "body-too-large", "The body of a signed request is too large",
+      const HttpProblem problem = proxyProblem(413, "body-too-large", "The body of a signed request is too large",
                                                "it is read whole to check its digest; see --signed-body-limit");
-      (void)co_await refuseAndClose(refusal);
+      (void)co_await refuseAndClose(problem);
       co_return std::nullopt;
     }
   }
@@ -183,15 +183,15 @@ Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string*
   co_return proxyProblem(503, "not-now", "Requests of the term before are still under way", "send the request again");
 }
 
-Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
-  shared_.noteRefusal(refusal, client_);
+Task<bool> Session::refuse(RequestParser& parser, const HttpProblem& problem) {
+  shared_.noteProblem(problem, client_);
   silentSince_ = readClock();  // a client that sends an unwanted body makes room for others
   const bool head = parser.get().method() == http::verb::head;
   const bool wanted = parser.get().keep_alive() && !stopping_;
   // A client that waits for our answer before it sends the body will not send it now.
   bool clean = parser.is_done();
   if (!clean && !expectsContinue_) clean = co_await discardBody(parser);
-  co_return co_await writeRefusal(stream_, refusal, wanted && clean, head);
+  co_return co_await writeProblem(stream_, problem, wanted && clean, head);
 }
 
 Task<bool> Session::discardBody(RequestParser& parser) {

@@ -46,8 +46,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Task<bool> forward(RequestParser& parser);
   [[nodiscard]] Task<std::optional<std::string>> readBody(RequestParser& parser, HeldBytes& held);
   [[nodiscard]] Task<HttpVerdict> admit(const RequestParser& parser, const std::string* body);
-  [[nodiscard]] Task<bool> refuse(RequestParser& parser, const HttpRefusal& refusal);
-  [[nodiscard]] Task<bool> refuseAndClose(const HttpRefusal& refusal);
+  [[nodiscard]] Task<bool> refuse(RequestParser& parser, const HttpProblem& problem);
+  [[nodiscard]] Task<bool> refuseAndClose(const HttpProblem& problem);
   [[nodiscard]] Task<bool> discardBody(RequestParser& parser);
   [[nodiscard]] Task<void> closeGently();
 

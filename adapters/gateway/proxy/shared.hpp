@@ -12,8 +12,8 @@
 #include <tenure/lockcore/logger.hpp>
 
 #include "io.hpp"
+#include "problem_log.hpp"
 #include "proxy_counts.hpp"
-#include "refusal_log.hpp"
 #include "settings.hpp"
 #include "upstream.hpp"
 
@@ -33,9 +33,9 @@ struct Shared {
   [[nodiscard]] std::size_t mostBodyBytes() const noexcept {
     return std::max<std::size_t>(8U << 20U, settings.limits.signedBodyBytes);
   }
-  void noteRefusal(const HttpRefusal& refusal, const std::string& client) {
-    counts.add(RefusalLog::nameOf(refusal));
-    if (const auto line = refusals.note(readClock(), refusal, client))
+  void noteProblem(const HttpProblem& problem, const std::string& client) {
+    counts.add(ProblemLog::nameOf(problem));
+    if (const auto line = problems.note(readClock(), problem, client))
       logger.log(LogLevel::warn, *line, LogEvent::fenceRefused, {});
   }
 
@@ -44,7 +44,7 @@ struct Shared {
   const Logger logger;
   ProxyCounts& counts;
   Upstream upstream;
-  RefusalLog refusals{};
+  ProblemLog problems{};
   /// How many bytes of such bodies are in memory now. It is owned by coroutines too, which may end after this object.
   std::shared_ptr<std::size_t> bodyBytes{std::make_shared<std::size_t>(0)};
 };

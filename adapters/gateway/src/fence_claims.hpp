@@ -54,7 +54,7 @@ using FenceClaims = boost::system::result<std::vector<FenceClaim>, FenceHeaderFa
 [[nodiscard]] FenceClaims parseFenceHeader(std::string_view value);
 
 /// The value of the header. The claims' leases must differ. Throws std::invalid_argument for a claim that no fence
-/// would accept (refusalOf in fence.hpp, except for an empty holder), or if the value would be too long.
+/// would accept (errorOf in fence.hpp, except for an empty holder), or if the value would be too long.
 [[nodiscard]] std::string formatFenceHeader(const std::vector<FenceClaim>& claims);
 [[nodiscard]] std::string formatFenceHeader(const TermStamp& stamp);
 

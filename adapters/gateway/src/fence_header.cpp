@@ -139,7 +139,7 @@ std::string member(const FenceClaim& claim, std::size_t odd) {
 
 void requireSound(TermStamp stamp) {
   if (stamp.holder.empty()) stamp.holder = "-";  // the holder is the only part that a header may lack
-  if (const auto refusal = refusalOf(stamp)) throw std::invalid_argument{refusal->message};
+  if (const auto problem = errorOf(stamp)) throw std::invalid_argument{problem->message};
 }
 
 }  // namespace

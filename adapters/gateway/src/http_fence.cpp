@@ -13,7 +13,7 @@
 #include "fence_claims.hpp"
 #include "lease_gate.hpp"
 #include "lockcore/runtime/process_mark.hpp"
-#include "refusals.hpp"
+#include "problems.hpp"
 #include "token_memory.hpp"
 
 namespace tenure {
@@ -38,7 +38,7 @@ bool onlyReads(const FencedRequest& request) {
 
 std::string quotedLease(const std::string& lease) { return '"' + toString(LeaseKey{lease}) + '"'; }
 
-HttpRefusal badHeader(const std::string& what) {
+HttpProblem badHeader(const std::string& what) {
   return problem(400, "bad-header", "The Fencing-Token header is not understood", what);
 }
 
@@ -46,7 +46,7 @@ HttpRefusal badHeader(const std::string& what) {
 
 namespace {
 
-HttpRefusal inChild() {
+HttpProblem inChild() {
   return problem(503, "not-now", "The fence is not here",
                  "this process is a forked child of the one that opened the fence; open one here");
 }
@@ -78,7 +78,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   void start();
   [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
   [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
-  [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
+  [[nodiscard]] std::optional<HttpProblem> problemByHead(const FencedRequest& request) const;
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
   void end(const std::string& lease, Ticket ticket);
   void onOvertaken(const std::string& lease, Ticket ticket, std::function<void()> call);
@@ -92,15 +92,15 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   /// The functions to call when the mutex is free again.
   using Calls = std::vector<std::function<void()>>;
 
-  using Claimed = std::variant<FenceClaim, HttpRefusal>;
+  using Claimed = std::variant<FenceClaim, HttpProblem>;
   [[nodiscard]] Claimed claimOf(const FencedRequest& request) const;
   [[nodiscard]] Claimed provenClaimOf(const FencedRequest& request) const;
-  [[nodiscard]] std::optional<HttpRefusal> refusalWithoutToken(const FencedRequest& request) const;
-  [[nodiscard]] std::optional<HttpRefusal> unsignedRefusal(const FenceClaim& claim, const FencedRequest& request) const;
+  [[nodiscard]] std::optional<HttpProblem> problemWithoutToken(const FencedRequest& request) const;
+  [[nodiscard]] std::optional<HttpProblem> unsignedProblem(const FenceClaim& claim, const FencedRequest& request) const;
   void take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls);
   void refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls);
   void onWritten(const TermMarks& marks, const std::optional<FenceError>& error);
-  void logTrouble(const std::string& line);
+  void logError(const std::string& line);
   [[nodiscard]] FencePass passOf(const std::string& lease, Ticket ticket) {
     alive_.insert(ticket);
     return FencePass{std::make_unique<FencePass::State>(shared_from_this(), lease, ticket)};
@@ -118,8 +118,8 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   std::set<Ticket> overtaken_{};  ///< passes that have no function to call yet, or whose function was called
   std::set<Ticket> alive_{};      ///< may be under way: passes, and what a killed fence may have let pass
   Ticket lastTicket_{0};
-  std::optional<Instant> troubleTold_{};
-  std::uint64_t troublesUntold_{0};
+  std::optional<Instant> errorLoggedAt_{};
+  std::uint64_t errorsNotLogged_{0};
   bool closed_{false};
 };
 
@@ -162,7 +162,7 @@ HttpFence::Impl::Claimed HttpFence::Impl::claimOf(const FencedRequest& request) 
                                                  : ", and the header does not name it"));
 }
 
-std::optional<HttpRefusal> HttpFence::Impl::unsignedRefusal(const FenceClaim& claim,
+std::optional<HttpProblem> HttpFence::Impl::unsignedProblem(const FenceClaim& claim,
                                                             const FencedRequest& request) const {
   if (options_.keys.empty()) return std::nullopt;
   const auto refused = [](const char* detail) {
@@ -183,12 +183,12 @@ std::optional<HttpRefusal> HttpFence::Impl::unsignedRefusal(const FenceClaim& cl
 HttpFence::Impl::Claimed HttpFence::Impl::provenClaimOf(const FencedRequest& request) const {
   Claimed claim = claimOf(request);
   const auto* mine = std::get_if<FenceClaim>(&claim);
-  auto refusal = mine == nullptr ? std::nullopt : unsignedRefusal(*mine, request);
-  if (refusal) return *std::move(refusal);
+  auto problem = mine == nullptr ? std::nullopt : unsignedProblem(*mine, request);
+  if (problem) return *std::move(problem);
   return claim;
 }
 
-std::optional<HttpRefusal> HttpFence::Impl::refusalWithoutToken(const FencedRequest& request) const {
+std::optional<HttpProblem> HttpFence::Impl::problemWithoutToken(const FencedRequest& request) const {
   const bool passes = options_.withoutToken == WithoutToken::pass ||
                       (options_.withoutToken == WithoutToken::refuseWrites && onlyReads(request));
   if (passes) return std::nullopt;
@@ -197,15 +197,15 @@ std::optional<HttpRefusal> HttpFence::Impl::refusalWithoutToken(const FencedRequ
                  "one whatever its method");
 }
 
-std::optional<HttpRefusal> HttpFence::Impl::refusalByHead(const FencedRequest& request) const {
-  if (request.tokenHeaders == 0) return refusalWithoutToken(request);
+std::optional<HttpProblem> HttpFence::Impl::problemByHead(const FencedRequest& request) const {
+  if (request.tokenHeaders == 0) return problemWithoutToken(request);
   Claimed claim = provenClaimOf(request);
-  if (auto* refusal = std::get_if<HttpRefusal>(&claim)) return std::move(*refusal);
+  if (auto* problem = std::get_if<HttpProblem>(&claim)) return std::move(*problem);
   const TermStamp& mine = std::get<FenceClaim>(claim).stamp;
   const std::lock_guard lock{mutex_};
   const LeaseGate& gate = gates_.find(mine.lease)->second;
-  if (const auto stale = gate.refusal(mine)) {
-    return http_fence::refusalFor(*stale, mine, gate.highest(), options_.staleStatus);
+  if (const auto stale = gate.errorOf(mine)) {
+    return http_fence::problemFor(*stale, mine, gate.highest(), options_.staleStatus);
   }
   return std::nullopt;
 }
@@ -213,16 +213,16 @@ std::optional<HttpRefusal> HttpFence::Impl::refusalByHead(const FencedRequest& r
 std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
                                                   std::function<void(HttpVerdict)> later) {
   if (request.tokenHeaders == 0) {
-    if (auto refusal = refusalWithoutToken(request)) return *std::move(refusal);
+    if (auto problem = problemWithoutToken(request)) return *std::move(problem);
     return FencePass{};
   }
   const Claimed claim = provenClaimOf(request);
-  if (const auto* refusal = std::get_if<HttpRefusal>(&claim)) return *refusal;
+  if (const auto* problem = std::get_if<HttpProblem>(&claim)) return *problem;
   const FenceClaim& mine = std::get<FenceClaim>(claim);
   // Another fence may use the file that has the name now, and pass what it likes.
-  if (const auto gone = memory_->replacedTrouble()) {
-    logTrouble(gone->message);
-    return http_fence::refusalFor(fenceTrouble(*gone), mine.stamp, highestSeen(mine.stamp.lease), options_.staleStatus);
+  if (const auto gone = memory_->replacedError()) {
+    logError(gone->message);
+    return http_fence::problemFor(fenceError(*gone), mine.stamp, highestSeen(mine.stamp.lease), options_.staleStatus);
   }
 
   Calls calls;
@@ -238,7 +238,7 @@ std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
     const auto own = [&](const LeaseGate::Refused& one) { return one.ticket == ticket; };
     const auto refused = std::find_if(effects.refused.begin(), effects.refused.end(), own);
     if (refused != effects.refused.end()) {
-      verdict = http_fence::refusalFor(refused->error, mine.stamp, gate.highest(), options_.staleStatus);
+      verdict = http_fence::problemFor(refused->error, mine.stamp, gate.highest(), options_.staleStatus);
       effects.refused.erase(refused);
       waiting_.erase(ticket);
     } else if (const auto passed = std::find(effects.passed.begin(), effects.passed.end(), ticket);
@@ -258,7 +258,7 @@ std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
 void HttpFence::Impl::refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls) {
   const auto at = waiting_.find(refused.ticket);
   if (at == waiting_.end()) return;
-  auto answer = http_fence::refusalFor(refused.error, at->second.stamp, seen, options_.staleStatus);
+  auto answer = http_fence::problemFor(refused.error, at->second.stamp, seen, options_.staleStatus);
   calls.emplace_back([later = std::move(at->second.later), answer = std::move(answer)] { later(answer); });
   waiting_.erase(at);
 }
@@ -296,7 +296,7 @@ void HttpFence::Impl::onWritten(const TermMarks& marks, const std::optional<Fenc
   }
   const std::string term = "lease " + quotedLease(stamp.lease) + ": token " + toString(stamp.token);
   if (error) {
-    logTrouble(term + " could not be remembered: " + error->message);
+    logError(term + " could not be remembered: " + error->message);
   } else if (isNew) {
     logger_.log(LogLevel::info,
                 term + (stamp.holder.empty() ? "" : " of " + toString(LeaseKey{stamp.holder})) + " is the highest now");
@@ -305,18 +305,18 @@ void HttpFence::Impl::onWritten(const TermMarks& marks, const std::optional<Fenc
 }
 
 /// Anybody may send tokens, so the number of those that cannot be stored must not decide how much is logged.
-void HttpFence::Impl::logTrouble(const std::string& line) {
+void HttpFence::Impl::logError(const std::string& line) {
   constexpr std::chrono::seconds period{10};
   std::uint64_t untold = 0;
   {
     const std::lock_guard lock{mutex_};
     const Instant now = readClock();
-    if (troubleTold_ && elapsedForHolder(*troubleTold_, now) < period) {
-      ++troublesUntold_;
+    if (errorLoggedAt_ && elapsedForHolder(*errorLoggedAt_, now) < period) {
+      ++errorsNotLogged_;
       return;
     }
-    troubleTold_ = now;
-    untold = std::exchange(troublesUntold_, 0);
+    errorLoggedAt_ = now;
+    untold = std::exchange(errorsNotLogged_, 0);
   }
   const std::string more = " (and " + std::to_string(untold) + " more since the last such line)";
   logger_.log(LogLevel::error, untold == 0 ? line : line + more);
@@ -414,11 +414,11 @@ std::optional<HttpVerdict> HttpFence::admit(const FencedRequest& request, std::f
   auto* own = inItsProcess(impl_);
   return own != nullptr ? own->admit(request, std::move(later)) : std::optional<HttpVerdict>{inChild()};
 }
-std::optional<HttpRefusal> HttpFence::refusalByHead(const FencedRequest& request) const {
+std::optional<HttpProblem> HttpFence::problemByHead(const FencedRequest& request) const {
   FencedRequest head = request;
   head.body = nullptr;
   auto* own = inItsProcess(impl_);
-  return own != nullptr ? own->refusalByHead(head) : inChild();
+  return own != nullptr ? own->problemByHead(head) : inChild();
 }
 std::optional<TermStamp> HttpFence::highestSeen(const std::string& lease) const {
   auto* own = inItsProcess(impl_);

@@ -21,13 +21,13 @@ class HttpFenceMemory final : public FenceMemory {
 
   [[nodiscard]] FenceResult<std::string> stored(const std::string& lease) override {
     auto found = file_->tokenOf(lease);
-    if (!found) return fenceTrouble(found.error());
+    if (!found) return fenceError(found.error());
     return *std::move(found);
   }
 
   [[nodiscard]] FenceResult<void> set(const TermStamp& memory) override {
-    if (auto refusal = refusalOf(memory)) return *std::move(refusal);
-    if (auto error = file_->replace(memory)) return fenceTrouble(*std::move(error));
+    if (auto error = errorOf(memory)) return *std::move(error);
+    if (auto error = file_->replace(memory)) return fenceError(*std::move(error));
     return {};
   }
 
@@ -54,10 +54,10 @@ std::string faultOfMemory(const std::string& path) {
 
 FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& path) {
   if (const std::string fault = faultOfMemory(path); !fault.empty()) {
-    return fenceTrouble({ErrorClass::misconfigured, "the memory of an HTTP fence: " + fault});
+    return fenceError({ErrorClass::misconfigured, "the memory of an HTTP fence: " + fault});
   }
   auto file = TokenFile::open(path);
-  if (!file) return fenceTrouble(file.error());
+  if (!file) return fenceError(file.error());
   return std::unique_ptr<FenceMemory>{std::make_unique<HttpFenceMemory>(path, *std::move(file))};
 }
 

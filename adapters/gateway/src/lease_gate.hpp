@@ -58,7 +58,7 @@ class LeaseGate {
   void suppose(Ticket ticket, FencingToken passed);
 
   /// Why this term is over, or belongs to another holder; empty: neither.
-  [[nodiscard]] std::optional<FenceError> refusal(const TermStamp& stamp) const;
+  [[nodiscard]] std::optional<FenceError> errorOf(const TermStamp& stamp) const;
   [[nodiscard]] const std::optional<TermStamp>& highest() const noexcept { return highest_; }
   /// The highest on the disk.
   [[nodiscard]] const std::optional<TermStamp>& seen() const noexcept { return seen_; }
@@ -70,19 +70,20 @@ class LeaseGate {
   };
 
   [[nodiscard]] bool isSeen(const TermStamp& stamp) const;
-  [[nodiscard]] bool isAlone(FencingToken token) const;
-  [[nodiscard]] bool open(const TermStamp& stamp) const;
-  void mark(Effects& effects) const;
-  void raise(const TermStamp& stamp, Effects& effects);
-  void let(Effects& effects);
+  [[nodiscard]] bool othersHaveEnded(FencingToken token) const;
+  [[nodiscard]] bool mayPass(const TermStamp& stamp) const;
+  void begin(Ticket ticket, FencingToken token);
+  void askForMarks(Effects& effects) const;
+  void passWaiting(Effects& effects);
+  void raiseHighest(const TermStamp& stamp, Effects& effects);
 
   std::optional<TermStamp> highest_;  ///< seen by this process; never falls
   std::optional<TermStamp> seen_;     ///< the same on the disk
   FencingToken passed_{};             ///< on the disk, and not above seen_; none: no term might pass
   std::size_t maxWaiting_;
-  FencingToken underWayToken_{};
+  FencingToken underWayToken_{};  ///< of all requests in underWay_; without meaning while there are none
   std::set<Ticket> underWay_{};
-  std::deque<Waiter> waiting_{};
+  std::deque<Waiter> waiting_{};  ///< in the order in which they came; if there are any, highest_ is set
 };
 
 }  // namespace tenure::http_fence

@@ -88,18 +88,18 @@ std::optional<StoreError> TokenFile::lock() {
     return refused(errno == EWOULDBLOCK ? " is in use by another process; one service has one fence"
                                         : " cannot be locked: " + errnoText(errno));
   }
-  return identityTrouble();
+  return identityError();
 }
 
-std::optional<StoreError> TokenFile::replacedTrouble() const {
+std::optional<StoreError> TokenFile::replacedError() const {
   const auto named = identityOf(AT_FDCWD, path_);
   if (named && named == identityOf(lockFile_.get())) return std::nullopt;
   return StoreError{ErrorClass::misconfigured,
                     name_ + " was removed or replaced; put it back, and start the fence again"};
 }
 
-std::optional<StoreError> TokenFile::identityTrouble() const {
-  if (auto replaced = replacedTrouble()) return replaced;
+std::optional<StoreError> TokenFile::identityError() const {
+  if (auto replaced = replacedError()) return replaced;
   const std::string fault = sharedFileFault(path_, risks);
   if (fault.empty()) return std::nullopt;
   return StoreError{ErrorClass::misconfigured, name_ + ": " + fault};
@@ -110,11 +110,11 @@ std::optional<StoreError> TokenFile::openDatabase() {
   const int code =
       sqlite3_open_v2(path_.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   database_.reset(raw);
-  if (code != SQLITE_OK) return trouble(ErrorClass::misconfigured, "opening it");
+  if (code != SQLITE_OK) return errorOf(ErrorClass::misconfigured, "opening it");
   sqlite3_busy_timeout(raw, 5'000);  // for people who read the file
   // Tokens that were reported as stored are in the file itself, and not in a log beside it that somebody may remove.
   if (!exec("PRAGMA journal_mode = DELETE") || !exec("PRAGMA synchronous = EXTRA") || !exec(schema)) {
-    return trouble(ErrorClass::misconfigured, "preparing it");
+    return errorOf(ErrorClass::misconfigured, "preparing it");
   }
   return std::nullopt;
 }
@@ -126,7 +126,7 @@ StoreResult<TokenFile::Content> TokenFile::takeOver() const {
 }
 
 StoreResult<TokenFile::Content> TokenFile::takeOverAll() const {
-  const auto failed = [this] { return trouble(ErrorClass::misconfigured, "marking it as in use"); };
+  const auto failed = [this] { return errorOf(ErrorClass::misconfigured, "marking it as in use"); };
   if (!exec("BEGIN IMMEDIATE")) return failed();
   auto tokens = readTokens();
   if (tokens.has_error()) return tokens.error();
@@ -154,10 +154,10 @@ StoreResult<TokenFile::Stamps> TokenFile::readTokens() const {
   for (; code == SQLITE_ROW; code = rows.step()) {
     const std::string lease = rows.bytes(0);
     const auto token = parseFencingToken(rows.bytes(1));
-    if (!token) return damagedFence(name_, lease, rows.bytes(1)).trouble()->error;
+    if (!token) return damagedFence(name_, lease, rows.bytes(1)).writeError()->error;
     highest[lease] = {lease, *token, rows.bytes(2)};
   }
-  if (code != SQLITE_DONE) return trouble(ErrorClass::misconfigured, "reading it");
+  if (code != SQLITE_DONE) return errorOf(ErrorClass::misconfigured, "reading it");
   return highest;
 }
 
@@ -169,7 +169,7 @@ StoreResult<TokenFile::Passed> TokenFile::readPassed() const {
   for (; code == SQLITE_ROW; code = rows.step()) {
     passed[rows.bytes(0)] = parseFencingToken(rows.bytes(1)).value_or(FencingToken{});
   }
-  if (code != SQLITE_DONE) return trouble(ErrorClass::misconfigured, "reading it");
+  if (code != SQLITE_DONE) return errorOf(ErrorClass::misconfigured, "reading it");
   return passed;
 }
 
@@ -177,7 +177,7 @@ StoreResult<TokenFile::Use> TokenFile::readUse() const {
   Statement state = prepare(database_.get(), "SELECT clean FROM tenure_fence_state");
   const int code = state.step();
   if (code == SQLITE_DONE) return Use::withoutMarks;  // a new file, or one whose row somebody has removed
-  if (code != SQLITE_ROW) return trouble(ErrorClass::misconfigured, "reading it");
+  if (code != SQLITE_ROW) return errorOf(ErrorClass::misconfigured, "reading it");
   const std::int64_t stored = state.integer(0);
   if (stored == static_cast<int>(Use::closed)) return Use::closed;
   return stored == static_cast<int>(Use::withMarks) ? Use::withMarks : Use::withoutMarks;
@@ -187,8 +187,8 @@ std::optional<StoreError> TokenFile::raise(const Marks& marks) const {
   const Outcome outcome = raiseAll(marks);
   // The file's identity comes first. If the file was moved, that is why a write failed; and a write that succeeded is
   // not in the file that the next fence will find.
-  std::optional<StoreError> error = identityTrouble();
-  if (!error && outcome == Outcome::failed) error = trouble(ErrorClass::transient, "writing a token");
+  std::optional<StoreError> error = identityError();
+  if (!error && outcome == Outcome::failed) error = errorOf(ErrorClass::transient, "writing a token");
   if (!error && outcome == Outcome::laterThere) {
     error = StoreError{ErrorClass::transient, name_ +
                                                   " holds a later token, which another program wrote; start the fence "
@@ -247,17 +247,17 @@ StoreResult<std::string> TokenFile::tokenOf(const std::string& lease) const {
   Statement row = prepare(database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1");
   const int code = row.bind(1, lease).step();
   if (code == SQLITE_DONE) return std::string{};
-  if (code != SQLITE_ROW) return trouble(ErrorClass::misconfigured, "reading it");
+  if (code != SQLITE_ROW) return errorOf(ErrorClass::misconfigured, "reading it");
   return row.bytes(0) == "0" ? std::string{} : row.bytes(0);
 }
 
 std::optional<StoreError> TokenFile::replace(const TermStamp& memory) const {
-  if (!exec("BEGIN IMMEDIATE")) return trouble(ErrorClass::misconfigured, "locking it");
+  if (!exec("BEGIN IMMEDIATE")) return errorOf(ErrorClass::misconfigured, "locking it");
   // The trigger would not let the token of a row fall.
   Statement old = prepare(database_.get(), "DELETE FROM tenure_fence_guard WHERE lease = ?1");
   const bool isGone = old.bind(1, memory.lease).step() == SQLITE_DONE;
   if (isGone && raiseOne(memory) == Outcome::done && exec("COMMIT")) return std::nullopt;
-  StoreError error = trouble(ErrorClass::misconfigured, "setting a token");
+  StoreError error = errorOf(ErrorClass::misconfigured, "setting a token");
   (void)exec("ROLLBACK");  // only now, as in raise()
   return error;
 }
@@ -266,7 +266,7 @@ bool TokenFile::exec(const char* sql) const {
   return sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK;
 }
 
-StoreError TokenFile::trouble(ErrorClass errorClass, const std::string& doing) const {
+StoreError TokenFile::errorOf(ErrorClass errorClass, const std::string& doing) const {
   const std::string cause = database_ ? sqlite3_errmsg(database_.get()) : "out of memory";
   return {errorClass, name_ + ": " + doing + " failed: " + cause +
                           "; no request that needs a token passes until it can be written"};

@@ -54,7 +54,7 @@ class TokenFile {
   [[nodiscard]] std::optional<StoreError> raise(const Marks& marks) const;
 
   /// If the path does not name the locked file any more: another fence may have the one that it names. From any thread.
-  [[nodiscard]] std::optional<StoreError> replacedTrouble() const;
+  [[nodiscard]] std::optional<StoreError> replacedError() const;
 
   /// Closes the database; the file stays locked. `clean`: no request is under way any more.
   void close(bool clean);
@@ -83,7 +83,7 @@ class TokenFile {
 
   explicit TokenFile(const std::string& path);
   [[nodiscard]] std::optional<StoreError> lock();
-  [[nodiscard]] std::optional<StoreError> identityTrouble() const;
+  [[nodiscard]] std::optional<StoreError> identityError() const;
   [[nodiscard]] std::optional<StoreError> openDatabase();
   [[nodiscard]] StoreResult<Stamps> readTokens() const;
   [[nodiscard]] StoreResult<Passed> readPassed() const;
@@ -94,7 +94,7 @@ class TokenFile {
   [[nodiscard]] Outcome raiseOne(const TermStamp& stamp) const;
   [[nodiscard]] bool exec(const char* sql) const;
   /// What SQLite says about its last call, so it has to be asked for before the next call.
-  [[nodiscard]] StoreError trouble(ErrorClass errorClass, const std::string& doing) const;
+  [[nodiscard]] StoreError errorOf(ErrorClass errorClass, const std::string& doing) const;
 
   const std::string path_;  ///< absolute: the program may go to another directory
   const std::string name_;  ///< for messages

@@ -67,8 +67,8 @@ void TokenMemory::run() {
 }
 
 void TokenMemory::write(const TokenFile::Marks& marks) {
-  const std::optional<StoreError> trouble = file_->raise(marks);
-  const auto error = trouble ? std::optional{fenceTrouble(*trouble)} : std::nullopt;
+  const std::optional<StoreError> failure = file_->raise(marks);
+  const auto error = failure ? std::optional{fenceError(*failure)} : std::nullopt;
   for (const auto& [lease, mark] : marks) onWritten_(mark, error);
 }
 

@@ -35,8 +35,8 @@ class TokenMemory {
 
   /// What the file held when it was opened.
   [[nodiscard]] const TokenFile::Content& found() const noexcept { return found_; }
-  /// As TokenFile::replacedTrouble().
-  [[nodiscard]] std::optional<StoreError> replacedTrouble() const { return file_->replacedTrouble(); }
+  /// As TokenFile::replacedError().
+  [[nodiscard]] std::optional<StoreError> replacedError() const { return file_->replacedError(); }
 
   /// Starts the thread. `onWaitOver` is called on it once, when at least the time `wait` has really passed.
   void start(OnWritten onWritten, std::chrono::milliseconds wait, std::function<void()> onWaitOver);

@@ -27,7 +27,7 @@ std::string labelText() {
 }
 
 void note(Report& report, StoreError error) {
-  if (!report.trouble) report.trouble = std::move(error);
+  if (!report.error) report.error = std::move(error);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Report PodKeeper::keep(FencingToken token, const std::function<bool()>& leads) c
     const Plan plan = planFor(seen->own, seen->labelled, token);
     if (plan.later) {
       note(report,
-           trouble(ErrorClass::misconfigured,
+           errorOf(ErrorClass::misconfigured,
                    "pod " + plan.later->name + " is marked with fencing token " + toString(plan.later->token) +
                        ", so the term with token " + toString(token) +
                        " no longer leads and changes nothing. If it does lead, tokens have started again: remove the "
@@ -56,14 +56,14 @@ Report PodKeeper::keep(FencingToken token, const std::function<bool()>& leads) c
     }
     if (carryOut(plan, token, leads, report)) {
       if (plan.changes.empty() && !selectorFinds(*seen)) {
-        note(report, trouble(ErrorClass::misconfigured, "the selector " + inQuotes(settings_.selector) +
+        note(report, errorOf(ErrorClass::misconfigured, "the selector " + inQuotes(settings_.selector) +
                                                             " does not match the pod of this process, " +
                                                             settings_.pod + "; give it labels that this pod has"));
       }
       return report;
     }
   }
-  note(report, trouble(ErrorClass::transient, "others kept changing the pods; it is tried again"));
+  note(report, errorOf(ErrorClass::transient, "others kept changing the pods; it is tried again"));
   return report;
 }
 
@@ -78,7 +78,7 @@ Report PodKeeper::withdraw(FencingToken token) const {
     const auto change = withdrawalFor(*own, token);
     if (!change || write(*change, token, report) != Written::changedMeanwhile) return report;
   }
-  note(report, trouble(ErrorClass::transient, "others kept changing pod " + settings_.pod));
+  note(report, errorOf(ErrorClass::transient, "others kept changing pod " + settings_.pod));
   return report;
 }
 
@@ -88,24 +88,24 @@ StoreStatus PodKeeper::checkRights() const {
   const std::string doing = "asking for the user's rights on pods";
   // A server that does not tell has at least shown that it knows the user.
   if (outcome && (outcome->status == 403 || outcome->status == 404)) return {};
-  if (!outcome || outcome->status / 100 != 2) return troubleIn(doing, "", outcome);
+  if (!outcome || outcome->status / 100 != 2) return errorIn(doing, "", outcome);
   const auto rights = rightsFrom(outcome->body, {"", "pods"});
-  if (rights.has_error()) return trouble(ErrorClass::transient, doing + ": " + rights.error().what);
+  if (rights.has_error()) return errorOf(ErrorClass::transient, doing + ": " + rights.error().what);
   std::string missing;
   for (const char* verb : {"get", "list", "patch"}) {
     if (!rights->has(verb)) missing += (missing.empty() ? "" : ", ") + std::string{verb};
   }
   if (missing.empty() || !rights->complete) return {};
-  return trouble(ErrorClass::credentials,
+  return errorOf(ErrorClass::credentials,
                  doing + ": the user may not " + missing + " pods there, which routing needs. Bind " + manifest);
 }
 
 StoreResult<Pod> PodKeeper::ownPod() const {
   const std::string doing = "reading pod " + settings_.pod;
   const Outcome outcome = ask_(requests_.get(settings_.pod));
-  if (!outcome || outcome->status != 200) return troubleIn(doing, "get", outcome);
+  if (!outcome || outcome->status != 200) return errorIn(doing, "get", outcome);
   auto pod = podFrom(outcome->body, settings_.pod);
-  if (pod.has_error()) return trouble(ErrorClass::transient, doing + ": " + pod.error().what);
+  if (pod.has_error()) return errorOf(ErrorClass::transient, doing + ": " + pod.error().what);
   return *std::move(pod);
 }
 
@@ -113,9 +113,9 @@ StoreResult<Pod> PodKeeper::ownPod() const {
 StoreResult<PodKeeper::Seen> PodKeeper::look() const {
   const std::string doing = "listing the pods with " + labelText();
   const Outcome outcome = ask_(requests_.labelled(settings_.selector));
-  if (!outcome || outcome->status != 200) return troubleIn(doing, "list", outcome);
+  if (!outcome || outcome->status != 200) return errorIn(doing, "list", outcome);
   auto pods = podsFrom(outcome->body);
-  if (pods.has_error()) return trouble(ErrorClass::transient, doing + ": " + pods.error().what);
+  if (pods.has_error()) return errorOf(ErrorClass::transient, doing + ": " + pods.error().what);
   const auto own = std::find_if(pods->begin(), pods->end(), [&](const Pod& pod) { return pod.name == settings_.pod; });
   if (own != pods->end()) return Seen{*own, *std::move(pods)};
   auto asked = ownPod();
@@ -149,34 +149,34 @@ PodKeeper::Written PodKeeper::write(const Change& change, FencingToken token, Re
     return Written::done;
   }
   const std::string doing = (change.leads ? "labelling pod " : "removing the label from pod ") + change.pod;
-  note(report, troubleIn(doing, "patch", outcome));
+  note(report, errorIn(doing, "patch", outcome));
   return Written::failed;
 }
 
-StoreError PodKeeper::troubleIn(const std::string& doing, std::string_view verb, const Outcome& outcome) const {
-  if (!outcome) return trouble(outcome.error().error.errorClass, doing + ": " + outcome.error().error.message);
+StoreError PodKeeper::errorIn(const std::string& doing, std::string_view verb, const Outcome& outcome) const {
+  if (!outcome) return errorOf(outcome.error().error.errorClass, doing + ": " + outcome.error().error.message);
   std::string message = kubernetes_store::statusFrom(outcome->body).message;
   if (message.empty()) message = outcome->body;
   std::string text = doing + ": the server answered " + std::to_string(outcome->status);
   if (!message.empty()) text += ": " + inQuotes(message, longestTold);
   switch (outcome->status) {
     case 401:
-      return trouble(ErrorClass::credentials, text + ". The server does not accept the token or the certificate");
+      return errorOf(ErrorClass::credentials, text + ". The server does not accept the token or the certificate");
     case 403:
-      return trouble(ErrorClass::credentials,
+      return errorOf(ErrorClass::credentials,
                      text + ". The right to " + std::string{verb} + " pods is missing. Bind " + manifest);
     case 404:
-      return trouble(
+      return errorOf(
           ErrorClass::misconfigured,
           text + ". Give the name of the pod in which this process runs (metadata.name of the downward API)");
     case 429:
-      return trouble(ErrorClass::throttled, text);
+      return errorOf(ErrorClass::throttled, text);
     default:
-      return trouble(outcome->status / 100 == 4 ? ErrorClass::misconfigured : ErrorClass::transient, text);
+      return errorOf(outcome->status / 100 == 4 ? ErrorClass::misconfigured : ErrorClass::transient, text);
   }
 }
 
-StoreError PodKeeper::trouble(ErrorClass errorClass, const std::string& what) const {
+StoreError PodKeeper::errorOf(ErrorClass errorClass, const std::string& what) const {
   return {errorClass, settings_.where + ": " + what};
 }
 

@@ -18,7 +18,7 @@ namespace tenure::pod_label {
 /// What came out of a look.
 struct Report {
   std::vector<Change> done{};
-  std::optional<StoreError> trouble{};  ///< the first one
+  std::optional<StoreError> error{};  ///< the first one
 };
 
 struct KeeperSettings {
@@ -61,9 +61,9 @@ class PodKeeper {
   [[nodiscard]] Written write(const Change& change, FencingToken token, Report& report) const;
 
   /// What an answer means that is no success. `verb`: the right that the request needs.
-  [[nodiscard]] StoreError troubleIn(const std::string& doing, std::string_view verb,
-                                     const kubernetes_store::Outcome& outcome) const;
-  [[nodiscard]] StoreError trouble(ErrorClass errorClass, const std::string& what) const;
+  [[nodiscard]] StoreError errorIn(const std::string& doing, std::string_view verb,
+                                   const kubernetes_store::Outcome& outcome) const;
+  [[nodiscard]] StoreError errorOf(ErrorClass errorClass, const std::string& what) const;
 
   const KeeperSettings settings_;
   const PodRequests requests_;

@@ -134,7 +134,7 @@ class PodLabel::Impl : public std::enable_shared_from_this<Impl> {
   struct Term {
     explicit Term(FencedTerm of) : lease{std::move(of)} {}
 
-    [[nodiscard]] bool leads() const { return !stopped && !lease.refusal(); }
+    [[nodiscard]] bool leads() const { return !stopped && !lease.error(); }
     [[nodiscard]] FencingToken token() const { return lease.stamp().token; }
 
     const FencedTerm lease;
@@ -184,7 +184,7 @@ class PodLabel::Impl : public std::enable_shared_from_this<Impl> {
     const Report report =
         leads ? keeper_.keep(term.token(), [&] { return term.leads(); }) : keeper_.withdraw(term.token());
     log_.take(report, term.token());
-    const bool soon = report.trouble && mayPass(*report.trouble);
+    const bool soon = report.error && mayPass(*report.error);
     pause_ = soon ? std::max<nanoseconds>(2 * pause_, firstPause) : nanoseconds{0};
     return soon ? std::min(pause_, lookEvery_) : lookEvery_;
   }
@@ -216,7 +216,7 @@ class PodLabel::Impl : public std::enable_shared_from_this<Impl> {
   bool ended_{false};
   const PodKeeper keeper_;
   RoutingLog log_;        ///< of the thread, as the next one
-  nanoseconds pause_{0};  ///< after trouble that may pass; it doubles
+  nanoseconds pause_{0};  ///< after an error that may pass; it doubles
   std::mutex stopMutex_{};
   std::unique_ptr<StopCallback> onStop_{};  ///< guarded by stopMutex_
   std::thread thread_{};

@@ -13,7 +13,7 @@
 
 namespace tenure::pod_label {
 
-/// Each kind of trouble once, and that it is over. For one thread.
+/// Each kind of error once, and that it is over. For one thread.
 class RoutingLog {
  public:
   explicit RoutingLog(Logger logger) : logger_{std::move(logger)} {}
@@ -25,9 +25,9 @@ class RoutingLog {
                       ? "pod " + change.pod + " has the label of the leader, with fencing token " + toString(token)
                       : "pod " + change.pod + " no longer has the label of the leader");
     }
-    if (report.trouble) {
-      if (told_.insert(kindOf(*report.trouble)).second)
-        logger_.log(LogLevel::warn, "routing: " + report.trouble->message + ". The election continues");
+    if (report.error) {
+      if (told_.insert(kindOf(*report.error)).second)
+        logger_.log(LogLevel::warn, "routing: " + report.error->message + ". The election continues");
     } else if (!told_.empty()) {
       told_.clear();
       logger_.log(LogLevel::info, "routing: works again");

@@ -95,17 +95,17 @@ std::string Connection::quoted(const std::string& text, Quote quote) const {
   return made == nullptr ? std::string{} : std::string{made.get()};
 }
 
-FenceError Connection::trouble(const std::string& what, const PGresult* result, bool mayBeWritten) const {
+FenceError Connection::errorOf(const std::string& what, const PGresult* result, bool mayBeWritten) const {
   const std::string state = sqlState(result);
   std::string text = what + " failed: " + messageOf(connection_, result);
   if (!state.empty()) text += " (SQLSTATE " + state + ')';
   if (PQstatus(connection_) == CONNECTION_BAD) text += "; the connection is lost, so make a new one or PQreset this";
   text += adviceFor(state);
-  return fenceTrouble({classOf(state), name() + ": " + text}, mayBeWritten);
+  return fenceError({classOf(state), name() + ": " + text}, mayBeWritten);
 }
 
 FenceError Connection::misuse(const std::string& text, bool mayBeWritten) const {
-  return fenceTrouble({ErrorClass::misconfigured, name() + ": " + text}, mayBeWritten);
+  return fenceError({ErrorClass::misconfigured, name() + ": " + text}, mayBeWritten);
 }
 
 std::string Connection::name() const {

@@ -45,7 +45,7 @@ class Connection {
   /// For people.
   [[nodiscard]] std::string name() const;
   /// What went wrong in the last request.
-  [[nodiscard]] FenceError trouble(const std::string& what, const PGresult* result, bool mayBeWritten = false) const;
+  [[nodiscard]] FenceError errorOf(const std::string& what, const PGresult* result, bool mayBeWritten = false) const;
   /// An error of our own with the database's name.
   [[nodiscard]] FenceError misuse(const std::string& text, bool mayBeWritten = false) const;
 

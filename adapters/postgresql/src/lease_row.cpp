@@ -33,8 +33,8 @@ bool LeaseRowCheck::announcesTakeover(const PGresult* row) const {
   return !value || *value > static_cast<std::int64_t>(stamp_.token.value());
 }
 
-FenceError LeaseRowCheck::refusal(const PGresult* answer) const {
-  if (!hasRows(answer)) return connection_.trouble("reading the lease's row in " + table_, answer);
+FenceError LeaseRowCheck::errorOf(const PGresult* answer) const {
+  if (!hasRows(answer)) return connection_.errorOf("reading the lease's row in " + table_, answer);
   if (PQntuples(answer) == 0) {
     return connection_.misuse(
         "lease \"" + toString(LeaseKey{stamp_.lease}) + "\" has no row in " + table_ +
@@ -73,8 +73,8 @@ FenceError LeaseRowCheck::ended(const PGresult* row) const {
     return over("its token is below the counter " + stored +
                 ": one of them was changed by hand, or an older copy was put back. The next term corrects it");
   }
-  return fenceTrouble({ErrorClass::transient, refused() + ", because the lease's row in " + table_ +
-                                                  " was being changed; make the write again"});
+  return fenceError({ErrorClass::transient, refused() + ", because the lease's row in " + table_ +
+                                                " was being changed; make the write again"});
 }
 
 FenceError LeaseRowCheck::stale(FencingToken later) const {

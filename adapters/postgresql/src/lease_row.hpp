@@ -20,7 +20,7 @@ class LeaseRowCheck {
   /// Whether the answer has one row, which shows this term, is not released, and announces no takeover.
   [[nodiscard]] bool proves(const PGresult* answer) const;
   /// Why the term may not write. The answer is one that proves nothing.
-  [[nodiscard]] FenceError refusal(const PGresult* answer) const;
+  [[nodiscard]] FenceError errorOf(const PGresult* answer) const;
 
  private:
   [[nodiscard]] FenceError over(const std::string& why) const;

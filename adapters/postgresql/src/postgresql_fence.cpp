@@ -45,7 +45,7 @@ class PostgresqlFence::Impl {
  private:
   [[nodiscard]] FenceResult<Seen> seenIn(const PGresult* row, const std::string& lease) const;
   [[nodiscard]] std::optional<FenceError> admit(const TermStamp& stamp, bool own);
-  [[nodiscard]] std::optional<FenceError> refusalByLease(const TermStamp& stamp, const PGresult* locked);
+  [[nodiscard]] std::optional<FenceError> errorByLease(const TermStamp& stamp, const PGresult* locked);
   [[nodiscard]] std::optional<FenceError> remember(const TermStamp& stamp);
   [[nodiscard]] std::optional<FenceError> faultOfWork(const Judged& judged) const;
   [[nodiscard]] std::optional<FenceError> finish(bool own);
@@ -61,7 +61,7 @@ std::optional<FenceError> PostgresqlFence::Impl::check(const std::string& sql, c
   const PGresult* last = answers.back().get();
   const PGresult* row = answers.size() < 2 ? nullptr : answers.end()[-2].get();
   if (!isDone(last) || PQresultStatus(row) != PGRES_TUPLES_OK || PQnfields(row) != 1) {
-    FenceError error = connection_.trouble("examining " + table, last);
+    FenceError error = connection_.errorOf("examining " + table, last);
     if (connection_.state() != PQTRANS_IDLE) (void)connection_.exec("ROLLBACK");
     return error;
   }
@@ -77,7 +77,7 @@ std::optional<FenceError> PostgresqlFence::Impl::makeTable() {
   const Result there = exists ? connection_.exec(sql_.look("")) : connection_.exec(sql_.makeTable());
   if (isDone(there.get())) return std::nullopt;
   const std::string doing = exists ? "reading" : "making";
-  FenceError error = connection_.trouble(doing + " the fence's table tenure_fence_guard", there.get());
+  FenceError error = connection_.errorOf(doing + " the fence's table tenure_fence_guard", there.get());
   if (connection_.state() != PQTRANS_IDLE) (void)connection_.exec("ROLLBACK");
   return error;
 }
@@ -88,7 +88,7 @@ std::optional<FenceError> PostgresqlFence::Impl::findLeaseTable() {
   if (auto error = check(sql_.checkLeaseTable(), "the leases' " + sql_.leaseTableName(), exists)) return error;
   const Result found = connection_.exec(sql_.lockLeaseRow({}));
   if (isDone(found.get())) return std::nullopt;
-  return connection_.trouble("locking a row of the leases' " + sql_.leaseTableName() +
+  return connection_.errorOf("locking a row of the leases' " + sql_.leaseTableName() +
                                  " (which the store makes at its first use, or `tenure init`)",
                              found.get());
 }
@@ -96,7 +96,7 @@ std::optional<FenceError> PostgresqlFence::Impl::findLeaseTable() {
 /// A row of the guard. Its token may be zero, which a DBA's script leaves before the first write. That there is no row
 /// is believed only if the answer has the columns that were asked for.
 FenceResult<Seen> PostgresqlFence::Impl::seenIn(const PGresult* row, const std::string& lease) const {
-  if (!isLook(row)) return connection_.trouble("reading the fence's table tenure_fence_guard", row);
+  if (!isLook(row)) return connection_.errorOf("reading the fence's table tenure_fence_guard", row);
   if (PQntuples(row) == 0) return Seen{};
   const std::string text = PQgetvalue(row, 0, 0);
   const auto token = parseFencingToken(text);
@@ -109,43 +109,43 @@ std::optional<FenceError> PostgresqlFence::Impl::admit(const TermStamp& stamp, b
   const std::vector<Result> answers = connection_.execAll(sql_.begin(stamp, own));
   const PGresult* row = answers.back().get();
   if (!isDone(row)) {
-    return connection_.trouble(
+    return connection_.errorOf(
         sql_.checksLease() ? "locking the lease's row and the fence's" : "locking the fence's row", row);
   }
   if (sql_.checksLease()) {
-    if (auto refusal = refusalByLease(stamp, answers.size() < 2 ? nullptr : answers.end()[-2].get())) return refusal;
+    if (auto error = errorByLease(stamp, answers.size() < 2 ? nullptr : answers.end()[-2].get())) return error;
   }
   const auto found = seenIn(row, stamp.lease);
   if (!found) return found.error();
   const Seen& seen = *found;
-  if (auto refusal = fenceRefusal(stamp, seen)) return refusal;
+  if (auto error = termError(stamp, seen)) return error;
   if (seen && !seen->holder.empty()) return std::nullopt;  // it is known; nobody can raise the token before it ends
   return remember(stamp);
 }
 
 /// That the row shows the term is believed only if the statement with the lock has returned it. Why it has not is read
 /// without a lock, for the error alone.
-std::optional<FenceError> PostgresqlFence::Impl::refusalByLease(const TermStamp& stamp, const PGresult* locked) {
+std::optional<FenceError> PostgresqlFence::Impl::errorByLease(const TermStamp& stamp, const PGresult* locked) {
   const postgresql_fence::LeaseRowCheck check{connection_, stamp, sql_.leaseTableName()};
   if (check.proves(locked)) return std::nullopt;
-  if (locked != nullptr && PQntuples(locked) > 0) return check.refusal(locked);
+  if (locked != nullptr && PQntuples(locked) > 0) return check.errorOf(locked);
   const Result row = connection_.exec(sql_.lookAtLease(stamp.lease));
-  return check.refusal(row.get());
+  return check.errorOf(row.get());
 }
 
 std::optional<FenceError> PostgresqlFence::Impl::remember(const TermStamp& stamp) {
   const Result raised = connection_.exec(sql_.remember(stamp));
-  if (!isDone(raised.get())) return connection_.trouble("writing the fence's table tenure_fence_guard", raised.get());
+  if (!isDone(raised.get())) return connection_.errorOf("writing the fence's table tenure_fence_guard", raised.get());
   if (PQntuples(raised.get()) == 1 && PQgetvalue(raised.get(), 0, 0) == toString(stamp.token)) return std::nullopt;
   const Result row = connection_.exec(sql_.look(stamp.lease));  // the row of the other writer; it is locked now
   const auto seen = seenIn(row.get(), stamp.lease);
   if (!seen) return seen.error();
-  if (auto refusal = fenceRefusal(stamp, *seen)) return refusal;
+  if (auto error = termError(stamp, *seen)) return error;
   return connection_.misuse("the fence's table tenure_fence_guard has refused a token without having a higher one");
 }
 
 FenceResult<void> PostgresqlFence::Impl::write(const TermStamp& stamp, const std::function<Judged(pg_conn*)>& work) {
-  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  if (auto error = errorOf(stamp)) return *std::move(error);
   const PGTransactionStatusType state = connection_.state();
   if (state == PQTRANS_INERROR || state == PQTRANS_ACTIVE) {
     return connection_.misuse(state == PQTRANS_ACTIVE
@@ -153,9 +153,9 @@ FenceResult<void> PostgresqlFence::Impl::write(const TermStamp& stamp, const std
                                   : "a fenced write was begun in a transaction that has failed; roll it back first");
   }
   const bool own = state != PQTRANS_INTRANS;
-  if (auto refusal = admit(stamp, own)) {
+  if (auto error = admit(stamp, own)) {
     rollBack(own);
-    return *std::move(refusal);
+    return *std::move(error);
   }
   std::optional<FenceError> error;
   try {
@@ -172,8 +172,8 @@ FenceResult<void> PostgresqlFence::Impl::write(const TermStamp& stamp, const std
 
 std::optional<FenceError> PostgresqlFence::Impl::faultOfWork(const Judged& judged) const {
   const auto* last = std::get_if<PostgresqlResult>(&judged);
-  if (last != nullptr && !isDone(last->get())) return connection_.trouble("the work of a fenced write", last->get());
-  if (PQstatus(connection_.raw()) == CONNECTION_BAD) return connection_.trouble("the work of a fenced write", nullptr);
+  if (last != nullptr && !isDone(last->get())) return connection_.errorOf("the work of a fenced write", last->get());
+  if (PQstatus(connection_.raw()) == CONNECTION_BAD) return connection_.errorOf("the work of a fenced write", nullptr);
   if (last == nullptr && !std::get<bool>(judged))
     return connection_.misuse("the work of a fenced write returned false, so nothing is committed");
   if (connection_.state() == PQTRANS_INERROR) {
@@ -205,7 +205,7 @@ std::optional<FenceError> PostgresqlFence::Impl::finish(bool own) {
   // Either the server said why it did not commit; or it is gone, and nobody knows.
   const bool unknown =
       postgresql_fence::sqlState(closed.get()).empty() || PQstatus(connection_.raw()) == CONNECTION_BAD;
-  return connection_.trouble("committing a fenced write", closed.get(), own && unknown);
+  return connection_.errorOf("committing a fenced write", closed.get(), own && unknown);
 }
 
 void PostgresqlFence::Impl::rollBack(bool own) noexcept {
@@ -221,7 +221,7 @@ FenceResult<std::optional<TermStamp>> PostgresqlFence::Impl::highestSeen(const s
 
 FenceResult<PostgresqlFence> PostgresqlFence::open(pg_conn* raw, PostgresqlFenceOptions options) {
   const Connection connection{raw};
-  if (PQstatus(raw) != CONNECTION_OK) return connection.trouble("opening a fence", nullptr);
+  if (PQstatus(raw) != CONNECTION_OK) return connection.errorOf("opening a fence", nullptr);
   if (connection.state() != PQTRANS_IDLE) return connection.misuse("a fence is opened outside of transactions only");
   const char* encoding = PQparameterStatus(raw, "client_encoding");
   if (encoding == nullptr || std::strcmp(encoding, "UTF8") != 0) {
@@ -230,7 +230,7 @@ FenceResult<PostgresqlFence> PostgresqlFence::open(pg_conn* raw, PostgresqlFence
   }
   if (options.schema.empty()) {
     const Result schema = connection.exec("SELECT pg_catalog.current_schema()");
-    if (!isDone(schema.get())) return connection.trouble("asking for the schema", schema.get());
+    if (!isDone(schema.get())) return connection.errorOf("asking for the schema", schema.get());
     options.schema = PQgetvalue(schema.get(), 0, 0);
     if (options.schema.empty()) {
       return connection.misuse("the search path names no schema that exists; name one in PostgresqlFenceOptions");

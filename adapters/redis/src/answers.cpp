@@ -57,13 +57,13 @@ std::optional<std::string> elementOf(const redisReply& reply, std::size_t index)
   return textOf(element);
 }
 
-FenceError troubleOf(const std::string& where, const std::string& message, bool mayBeWritten) {
+FenceError errorOf(const std::string& where, const std::string& message, bool mayBeWritten) {
   const auto rule =
       std::find_if(rules.begin(), rules.end(), [&](const Rule& one) { return message.starts_with(one.begin); });
   const bool known = rule != rules.end();
-  return fenceTrouble({known ? rule->errorClass : ErrorClass::misconfigured,
-                       where + ": " + message + (known ? std::string{rule->advice} : std::string{})},
-                      mayBeWritten);
+  return fenceError({known ? rule->errorClass : ErrorClass::misconfigured,
+                     where + ": " + message + (known ? std::string{rule->advice} : std::string{})},
+                    mayBeWritten);
 }
 
 namespace {
@@ -71,7 +71,7 @@ namespace {
 constexpr std::size_t headOfAnAnswer = 2;  // the word and the mark
 
 FenceError notUnderstood(const Asked& asked, bool mayBeWritten) {
-  return fenceTrouble(
+  return fenceError(
       {ErrorClass::transient, asked.server +
                                   ": the answer does not belong to the request. Either something between here and the "
                                   "server answers in its place, or the program did not read the answer to an earlier "
@@ -90,34 +90,34 @@ RedisReplies repliesIn(const redisReply& reply) {
 }
 
 /// `stale` and `foreign` must agree with the rule: the server's word alone does not end a term.
-std::optional<FenceError> refusalIn(const TermStamp& stamp, const redisReply& reply) {
+std::optional<FenceError> errorIn(const TermStamp& stamp, const redisReply& reply) {
   const auto token = parseFencingToken(elementOf(reply, 2).value_or(""));
   if (!token) return std::nullopt;
-  return fenceRefusal(stamp, TermStamp{stamp.lease, *token, elementOf(reply, 3).value_or("")});
+  return termError(stamp, TermStamp{stamp.lease, *token, elementOf(reply, 3).value_or("")});
 }
 
 }  // namespace
 
 FenceResult<RedisReplies> judge(const Asked& asked, const TermStamp& stamp, const redisReply& reply) {
   // An error of the script as a whole comes from its first write or before, so nothing was written.
-  if (reply.type == REDIS_REPLY_ERROR) return troubleOf(asked.server, textOf(reply), false);
+  if (reply.type == REDIS_REPLY_ERROR) return errorOf(asked.server, textOf(reply), false);
   if (elementOf(reply, 1) != asked.mark) return notUnderstood(asked, true);
   const std::string word = elementOf(reply, 0).value_or("");
   if (word == "done" && isListOf(reply, headOfAnAnswer + asked.commands)) return repliesIn(reply);
   const std::string first = elementOf(reply, 2).value_or("");
   if (word == "failed" && isListOf(reply, 4)) {
-    return troubleOf(asked.server + ": command " + first + " of a fenced write", elementOf(reply, 3).value_or(""),
-                     first != "1");
+    return errorOf(asked.server + ": command " + first + " of a fenced write", elementOf(reply, 3).value_or(""),
+                   first != "1");
   }
   if (word == "damaged" && isListOf(reply, 3)) return damagedFence(asked.key, stamp.lease, first);
   if ((word == "stale" || word == "foreign") && isListOf(reply, 4)) {
-    if (auto refusal = refusalIn(stamp, reply)) return *std::move(refusal);
+    if (auto error = errorIn(stamp, reply)) return *std::move(error);
   }
   return notUnderstood(asked, true);
 }
 
 FenceResult<std::optional<TermStamp>> seenIn(const Asked& asked, const std::string& lease, const redisReply& reply) {
-  if (reply.type == REDIS_REPLY_ERROR) return troubleOf(asked.server, textOf(reply), false);
+  if (reply.type == REDIS_REPLY_ERROR) return errorOf(asked.server, textOf(reply), false);
   if (!isListOf(reply, 2)) return notUnderstood(asked, false);
   const auto text = elementOf(reply, 0);
   if (!text && reply.element[0]->type == REDIS_REPLY_NIL) return std::optional<TermStamp>{};

@@ -27,7 +27,7 @@ using Reply = std::unique_ptr<redisReply, FreeReply>;
 
 /// The error that Redis's reply `ERROR_CODE message` stands for. `where` names the server. `mayBeWritten`: the caller
 /// cannot tell whether the command ran.
-[[nodiscard]] FenceError troubleOf(const std::string& where, const std::string& message, bool mayBeWritten);
+[[nodiscard]] FenceError errorOf(const std::string& where, const std::string& message, bool mayBeWritten);
 
 /// What an answer is compared with.
 struct Asked {

@@ -91,12 +91,12 @@ class RedisFence::Impl {
     return options_.prefix + (options_.hashTag.empty() ? "" : '{' + options_.hashTag + "}:") + lease;
   }
   [[nodiscard]] FenceError misconfigured(const std::string& text) const {
-    return fenceTrouble({ErrorClass::misconfigured, where_ + ": " + text});
+    return fenceError({ErrorClass::misconfigured, where_ + ": " + text});
   }
   [[nodiscard]] FenceError broken(bool mayBeWritten) const {
-    return fenceTrouble({ErrorClass::transient, where_ + ": the connection broke (" + connection_->errstr +
-                                                    "); connect again and open another fence"},
-                        mayBeWritten);
+    return fenceError({ErrorClass::transient, where_ + ": the connection broke (" + connection_->errstr +
+                                                  "); connect again and open another fence"},
+                      mayBeWritten);
   }
   [[nodiscard]] std::optional<FenceError> checkServer();
   [[nodiscard]] std::optional<FenceError> loadScript();
@@ -142,7 +142,7 @@ std::optional<FenceError> RedisFence::Impl::checkServer() {
 std::optional<FenceError> RedisFence::Impl::loadScript() {
   const Reply loaded = call(connection_, {"SCRIPT", "LOAD", script});
   if (!loaded) return broken(false);
-  if (loaded->type != REDIS_REPLY_STRING) return redis_fence::troubleOf(where_, textOf(*loaded), false);
+  if (loaded->type != REDIS_REPLY_STRING) return redis_fence::errorOf(where_, textOf(*loaded), false);
   sha_ = textOf(*loaded);
   return std::nullopt;
 }
@@ -167,7 +167,7 @@ Reply RedisFence::Impl::run(const TermStamp& stamp, const RedisWrite& what, cons
 }
 
 FenceResult<RedisReplies> RedisFence::Impl::write(const TermStamp& stamp, const RedisWrite& what) {
-  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  if (auto error = errorOf(stamp)) return *std::move(error);
   for (const RedisCommand& command : what.commands) {
     if (command.empty() || command.size() > mostWords) {
       return misconfigured("a command has 1 to 4,000 words, not " + std::to_string(command.size()));
@@ -188,7 +188,7 @@ std::optional<FenceError> RedisFence::Impl::waitForReplicas() {
       call(connection_, {"WAIT", std::to_string(options_.waitReplicas), std::to_string(options_.waitTimeout.count())});
   if (!reply) return broken(true);
   if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= options_.waitReplicas) return std::nullopt;
-  return fenceTrouble(
+  return fenceError(
       {ErrorClass::transient, where_ + ": the write is done, but fewer than " + std::to_string(options_.waitReplicas) +
                                   " replicas have it; a failover now may lose it"},
       true);
@@ -202,7 +202,7 @@ FenceResult<std::optional<TermStamp>> RedisFence::Impl::highestSeen(const std::s
 }
 
 FenceResult<RedisFence> RedisFence::open(redisContext* connection, RedisFenceOptions options) {
-  if (connection == nullptr) return fenceTrouble({ErrorClass::transient, "redis: there is no connection"});
+  if (connection == nullptr) return fenceError({ErrorClass::transient, "redis: there is no connection"});
   auto impl = std::make_unique<Impl>(connection, std::move(options));
   if (auto error = impl->open()) return *std::move(error);
   return RedisFence{std::move(impl)};

@@ -16,8 +16,8 @@ struct ObjectAnswer {
     absent,   ///< no such object
     empty,    ///< the object has no bytes, so there is no range of them
     refused,  ///< the condition does not hold (412), or somebody else writes just now (409): read again
-    again,    ///< trouble that may pass: repeat
-    failed,   ///< trouble that a repetition does not cure
+    again,    ///< an error that may pass: repeat
+    failed,   ///< an error that a repetition does not cure
   };
 
   Kind kind{Kind::failed};

@@ -33,7 +33,7 @@ std::optional<TermStamp> termIn(const value& one) {
   const auto token = parseFencingToken(textAt(*term, "token").value_or(""));
   if (!lease || !holder || !token) return std::nullopt;
   TermStamp out{*std::move(lease), *token, *std::move(holder)};
-  if (refusalOf(out)) return std::nullopt;  // nobody can have written under this stamp
+  if (errorOf(out)) return std::nullopt;  // nobody can have written under this stamp
   return out;
 }
 

@@ -22,7 +22,7 @@ constexpr std::size_t mostRemembered = 1'024;  // keys; a forgotten key costs on
 
 FenceError foreignObject(const std::string& where, std::string_view object = {}) {
   if (const auto damage = damageIn(object)) return damagedFence(where, damage->lease, damage->token);
-  return fenceTrouble(
+  return fenceError(
       {ErrorClass::corrupt,
        where +
            ": the object there does not begin with a fence's head; find out what writes it, and move it away if this "
@@ -31,8 +31,8 @@ FenceError foreignObject(const std::string& where, std::string_view object = {})
 
 }  // namespace
 
-bool CallTime::waitAfter(ErrorClass trouble) {
-  const nanoseconds first = trouble == ErrorClass::throttled ? 200ms : 20ms;
+bool CallTime::waitAfter(ErrorClass error) {
+  const nanoseconds first = error == ErrorClass::throttled ? 200ms : 20ms;
   return wait(first * (1 << std::min(waits_, 5)));
 }
 
@@ -90,10 +90,10 @@ FenceResult<FoundObject> ObjectStore::look(const std::string& key, bool whole, C
       case Kind::empty:
         return foreignObject(where(key));
       case Kind::failed:
-        return fenceTrouble(std::move(answer.error));
+        return fenceError(std::move(answer.error));
       case Kind::refused:
       case Kind::again:
-        if (!time.waitAfter(answer.error.errorClass)) return fenceTrouble(std::move(answer.error));
+        if (!time.waitAfter(answer.error.errorClass)) return fenceError(std::move(answer.error));
     }
   }
 }
@@ -103,7 +103,7 @@ FenceResult<FoundObject> ObjectStore::foundIn(const std::string& key, bool whole
   if (!found) return foreignObject(where(key), response.body);
   FoundObject out{std::string{response.header("ETag")}, std::move(found->head), {}};
   if (!isStrongEtag(out.etag)) {
-    return fenceTrouble(
+    return fenceError(
         {ErrorClass::misconfigured, where(key) + ": the server, or a proxy in front of it, gives no strong ETag, which "
                                                  "conditional writes need"});
   }
@@ -111,9 +111,8 @@ FenceResult<FoundObject> ObjectStore::foundIn(const std::string& key, bool whole
   response.body.erase(0, found->length);
   out.bytes = std::move(response.body);
   if (out.bytes.size() != out.head.size) {
-    return fenceTrouble({ErrorClass::corrupt, where(key) + ": " + std::to_string(out.bytes.size()) +
-                                                  " bytes follow the head, which says " +
-                                                  std::to_string(out.head.size)});
+    return fenceError({ErrorClass::corrupt, where(key) + ": " + std::to_string(out.bytes.size()) +
+                                                " bytes follow the head, which says " + std::to_string(out.head.size)});
   }
   return out;
 }
@@ -140,7 +139,7 @@ FenceResult<std::optional<S3Object>> ObjectStore::read(const std::string& key) {
     }
     // Absent: the next writer removed these bytes between the two requests.
     if (answer.kind == Kind::failed || !time.waitAfter(answer.error.errorClass)) {
-      return fenceTrouble(std::move(answer.error));
+      return fenceError(std::move(answer.error));
     }
   }
 }
@@ -156,18 +155,18 @@ FenceResult<bool> ObjectStore::probe(const char* condition, const char* etag, Ca
     if (answer.kind == Kind::refused && answer.status == 412) return true;
     if (answer.kind == Kind::failed || !time.waitAfter(answer.error.errorClass)) {
       answer.error.message += "; the fence was checking whether the server honours " + std::string{condition};
-      return fenceTrouble(std::move(answer.error));
+      return fenceError(std::move(answer.error));
     }
   }
 }
 
-std::optional<FenceError> ObjectStore::refusalOfServer(CallTime& time) {
+std::optional<FenceError> ObjectStore::errorOfServer(CallTime& time) {
   const std::lock_guard lock{probing_};
   if (honoursConditions_) return std::nullopt;
   const auto ignored = [this](const char* condition) {
-    return fenceTrouble({ErrorClass::misconfigured,
-                         where(options_.probeKey) + ": the server ignores " + condition +
-                             " on PUT, so it cannot refuse a former leader's write; use one with conditional writes"});
+    return fenceError({ErrorClass::misconfigured,
+                       where(options_.probeKey) + ": the server ignores " + condition +
+                           " on PUT, so it cannot refuse a former leader's write; use one with conditional writes"});
   };
   const auto created = probe("If-None-Match", "*", time);
   if (!created) return created.error();

@@ -22,9 +22,9 @@ class CallTime {
  public:
   explicit CallTime(std::chrono::nanoseconds whole) : whole_{whole} {}
   [[nodiscard]] std::chrono::nanoseconds left() const { return whole_ - elapsedForHolder(begin_, readClock()); }
-  /// Waits, with jitter, for a time that depends on the trouble and on the number of waits before. False: there is not
+  /// Waits, with jitter, for a time that depends on the error and on the number of waits before. False: there is not
   /// enough time left.
-  [[nodiscard]] bool waitAfter(ErrorClass trouble);
+  [[nodiscard]] bool waitAfter(ErrorClass error);
   /// The same after a condition that did not hold: others are writing, so the wait is short.
   [[nodiscard]] bool waitForOthers();
 
@@ -62,7 +62,7 @@ class ObjectStore {
   [[nodiscard]] FenceResult<std::optional<S3Object>> read(const std::string& key);
 
   /// Empty once the server has refused, on the probe's key, what it must refuse.
-  [[nodiscard]] std::optional<FenceError> refusalOfServer(CallTime& time);
+  [[nodiscard]] std::optional<FenceError> errorOfServer(CallTime& time);
 
   /// What this process wrote at the key last. It is a guess, which the condition of the write then tests.
   [[nodiscard]] std::optional<FoundObject> lastWritten(const std::string& key) const;

@@ -48,17 +48,17 @@ ObjectWrite::ObjectWrite(ObjectStore& store, const TermStamp& stamp, const S3Put
       time_{store.options().timeout} {}
 
 FenceResult<void> ObjectWrite::run() {
-  if (auto wrong = refusalOf(stamp_)) return *std::move(wrong);
+  if (auto wrong = errorOf(stamp_)) return *std::move(wrong);
   if (auto wrong = misuse()) return *std::move(wrong);
-  if (auto unfit = store_.refusalOfServer(time_)) return *std::move(unfit);
+  if (auto unfit = store_.errorOfServer(time_)) return *std::move(unfit);
   if (auto known = store_.lastWritten(what_.key)) {
     found_ = *std::move(known);
   } else if (auto failed = lookAgain()) {
     return *std::move(failed);
   }
-  if (auto refusal = fenceRefusal(stamp_, seenIn(found_.head, stamp_.lease))) {
-    // The remembered object may be out of date. A refusal counts only if the other's term is still in the object.
-    if (fresh_) return *std::move(refusal);
+  if (auto error = termError(stamp_, seenIn(found_.head, stamp_.lease))) {
+    // The remembered object may be out of date. A rejection counts only if the other's term is still in the object.
+    if (fresh_) return *std::move(error);
     if (auto failed = lookAgain()) return *std::move(failed);
   }
   if (auto failed = putData()) return *std::move(failed);
@@ -69,7 +69,7 @@ FenceResult<void> ObjectWrite::run() {
 
 ObjectWrite::Fault ObjectWrite::misuse() const {
   const auto wrong = [&](const std::string& text) {
-    return fenceTrouble({ErrorClass::misconfigured, store_.where(what_.key) + ": a fenced write: " + text});
+    return fenceError({ErrorClass::misconfigured, store_.where(what_.key) + ": a fenced write: " + text});
   };
   if (what_.key.empty() || !isUtf8(what_.key)) return wrong("the key is empty or not UTF-8 text");
   if (what_.key.size() > longestKey || data_.size() > longestKey) {
@@ -106,7 +106,7 @@ ObjectWrite::Fault ObjectWrite::putData() {
     const bool repeat = answer.kind == Kind::again || answer.kind == Kind::refused;
     if (repeat && time_.waitAfter(answer.error.errorClass)) continue;
     store_.forget(data_);
-    return fenceTrouble(std::move(answer.error));
+    return fenceError(std::move(answer.error));
   }
 }
 
@@ -145,7 +145,7 @@ std::optional<FenceResult<void>> ObjectWrite::judge() {
     if (head.write == id_) store_.remember(what_.key, {found_.etag, head, {}});
     return FenceResult<void>{};
   }
-  if (auto refusal = fenceRefusal(stamp_, seenIn(head, stamp_.lease))) return FenceResult<void>{*std::move(refusal)};
+  if (auto error = termError(stamp_, seenIn(head, stamp_.lease))) return FenceResult<void>{*std::move(error)};
   if (inDoubt_ && found_.etag != doubtful_) {
     return FenceResult<void>{
         giveUp({ErrorClass::transient, store_.where(what_.key) + ": the answer to a write was lost, and others have "
@@ -154,7 +154,7 @@ std::optional<FenceResult<void>> ObjectWrite::judge() {
   next_ = {id_, head.write, what_.bytes.size(), data_, termsWith(head.terms, stamp_)};
   if (toText(next_).size() > longestHead) {
     return FenceResult<void>{
-        fenceTrouble({ErrorClass::misconfigured, store_.where(what_.key) + ": it keeps the terms of too many leases"})};
+        fenceError({ErrorClass::misconfigured, store_.where(what_.key) + ": it keeps the terms of too many leases"})};
   }
   return std::nullopt;
 }
@@ -176,8 +176,8 @@ ObjectWrite::Fault ObjectWrite::termEnd() const {
   if (!over_) return std::nullopt;
   auto ended = over_();
   if (!ended || !inDoubt_) return ended;
-  return fenceTrouble({ErrorClass::transient, ended->message + " (it was repeated, and an earlier try is in doubt)"},
-                      true);
+  return fenceError({ErrorClass::transient, ended->message + " (it was repeated, and an earlier try is in doubt)"},
+                    true);
 }
 
 ObjectWrite::Fault ObjectWrite::lookAgain() {
@@ -188,8 +188,8 @@ ObjectWrite::Fault ObjectWrite::lookAgain() {
     return std::nullopt;
   }
   FenceError error = found.error();
-  if (!inDoubt_ || error.trouble() == nullptr) return error;
-  return giveUp(error.trouble()->error);
+  if (!inDoubt_ || error.writeError() == nullptr) return error;
+  return giveUp(error.writeError()->error);
 }
 
 void ObjectWrite::settled(std::string etag) {

@@ -34,7 +34,7 @@ class ObjectWrite {
   [[nodiscard]] ObjectAnswer send(aws::ObjectRequest request);
   [[nodiscard]] Fault termEnd() const;
   [[nodiscard]] Fault lookAgain();
-  [[nodiscard]] FenceError giveUp(StoreError error) const { return fenceTrouble(std::move(error), inDoubt_); }
+  [[nodiscard]] FenceError giveUp(StoreError error) const { return fenceError(std::move(error), inDoubt_); }
   void settled(std::string etag);
 
   ObjectStore& store_;

@@ -47,7 +47,7 @@ class S3Fence::Impl {
 namespace {
 
 FenceError inChild() {
-  return fenceTrouble(
+  return fenceError(
       {ErrorClass::misconfigured, "this process is a forked child of the one that made the fence; make one here"});
 }
 
@@ -73,7 +73,7 @@ FenceResult<void> S3Fence::write(const TermStamp& stamp, const S3Put& what) {
 FenceResult<void> S3Fence::write(const FencedTerm& term, const S3Put& what) {
   if (inItsProcess(impl_) == nullptr) return inChild();
   return underTerm(term, [&](const TermStamp& stamp) {
-    return s3_fence::ObjectWrite{impl_->store_, stamp, what, [&] { return term.refusal(); }}.run();
+    return s3_fence::ObjectWrite{impl_->store_, stamp, what, [&] { return term.error(); }}.run();
   });
 }
 

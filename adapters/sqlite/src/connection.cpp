@@ -49,7 +49,7 @@ int Connection::patiently(const Instant& start, const std::function<int()>& step
   }
 }
 
-FenceError Connection::trouble(const std::string& what, int code, bool mayBeWritten) const {
+FenceError Connection::errorOf(const std::string& what, int code, bool mayBeWritten) const {
   std::string text = what + " failed: " + sqlite3_errmsg(database_);
   // The code may come from the caller's work; then SQLite's message is about something else.
   if ((sqlite3_errcode(database_) & 0xFF) != (code & 0xFF)) text = what + " failed: " + sqlite3_errstr(code);
@@ -59,11 +59,11 @@ FenceError Connection::trouble(const std::string& what, int code, bool mayBeWrit
                 : "; another connection held the lock for the whole busyTimeout of " +
                       std::to_string(busyTimeout_.count()) + " ms";
   }
-  return fenceTrouble({classOf(code), name() + ": " + text}, mayBeWritten);
+  return fenceError({classOf(code), name() + ": " + text}, mayBeWritten);
 }
 
 FenceError Connection::misuse(const std::string& text, bool mayBeWritten) const {
-  return fenceTrouble({ErrorClass::misconfigured, name() + ": " + text}, mayBeWritten);
+  return fenceError({ErrorClass::misconfigured, name() + ": " + text}, mayBeWritten);
 }
 
 std::string Connection::name() const {

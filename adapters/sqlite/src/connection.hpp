@@ -33,7 +33,7 @@ class Connection {
   /// For people.
   [[nodiscard]] std::string name() const;
   /// What went wrong in the last step. Call it before anything else is done.
-  [[nodiscard]] FenceError trouble(const std::string& what, int code, bool mayBeWritten = false) const;
+  [[nodiscard]] FenceError errorOf(const std::string& what, int code, bool mayBeWritten = false) const;
   /// An error of our own with the database's name.
   [[nodiscard]] FenceError misuse(const std::string& text, bool mayBeWritten = false) const;
 

@@ -60,7 +60,7 @@ std::optional<FenceError> SqliteFence::Impl::open() {
       {"UPDATE main.tenure_fence_guard SET ticket = ?2 WHERE lease = ?1", &setTicket_}};
   for (const auto& [sql, statement] : statements) {
     if (const int code = connection_.prepare(sql, *statement); code != SQLITE_OK) {
-      return connection_.trouble("preparing the fence's statements", code);
+      return connection_.errorOf("preparing the fence's statements", code);
     }
   }
   return std::nullopt;
@@ -69,13 +69,13 @@ std::optional<FenceError> SqliteFence::Impl::open() {
 std::optional<FenceError> SqliteFence::Impl::makeTable() {
   const Instant start = readClock();
   int code = connection_.patiently(start, [this] { return connection_.exec("BEGIN IMMEDIATE"); });
-  if (code != SQLITE_OK) return connection_.trouble("locking the database to make the fence's table", code);
+  if (code != SQLITE_OK) return connection_.errorOf("locking the database to make the fence's table", code);
   code = connection_.exec(sqlite_fence::guardTableSql);
   // A connection with a valid ticket would hold the lock. So this ticket was left by a work that ended its transaction.
   if (code == SQLITE_OK) code = connection_.exec("UPDATE main.tenure_fence_guard SET ticket = 0 WHERE ticket <> 0");
   if (code == SQLITE_OK) code = connection_.patiently(start, [this] { return connection_.exec("COMMIT"); });
   if (code == SQLITE_OK) return std::nullopt;
-  FenceError error = connection_.trouble("making the fence's table tenure_fence_guard", code);
+  FenceError error = connection_.errorOf("making the fence's table tenure_fence_guard", code);
   if (connection_.inTransaction()) (void)connection_.exec("ROLLBACK");
   return error;
 }
@@ -103,28 +103,28 @@ int SqliteFence::Impl::setTicket(const std::string& lease, std::int64_t ticket) 
 
 std::optional<FenceError> SqliteFence::Impl::admit(const TermStamp& stamp, Seen& seen, const Instant& start) {
   if (const int code = look(stamp.lease, seen); code != SQLITE_OK) {
-    return connection_.trouble("reading the fence's table tenure_fence_guard", code);
+    return connection_.errorOf("reading the fence's table tenure_fence_guard", code);
   }
   if (!seen.damage.empty()) return damagedFence(place(), stamp.lease, seen.damage);
-  if (auto refusal = fenceRefusal(stamp, seen.term)) return refusal;
+  if (auto error = termError(stamp, seen.term)) return error;
   const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
   const auto token = static_cast<std::int64_t>(stamp.token.value());
   const int code = connection_.patiently(start, [&] {  // inside the caller's transaction this may be its first write
     return remember_.bind(1, stamp.lease).bind(2, token).bind(3, stamp.holder).bind(4, since).run();
   });
-  if (code != SQLITE_OK) return connection_.trouble("writing the fence's table tenure_fence_guard", code);
+  if (code != SQLITE_OK) return connection_.errorOf("writing the fence's table tenure_fence_guard", code);
   return std::nullopt;
 }
 
 FenceResult<void> SqliteFence::Impl::write(const TermStamp& stamp, const std::function<int(sqlite3*)>& work) {
-  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  if (auto error = errorOf(stamp)) return *std::move(error);
   const Instant start = readClock();
   Transaction transaction{connection_};
   if (const int code = transaction.begin(start); code != SQLITE_OK) {
-    return connection_.trouble("locking the database for a fenced write", code);
+    return connection_.errorOf("locking the database for a fenced write", code);
   }
   Seen seen;
-  if (auto refusal = admit(stamp, seen, start)) return *std::move(refusal);
+  if (auto error = admit(stamp, seen, start)) return *std::move(error);
   int code = SQLITE_OK;
   try {
     code = work(connection_.raw());
@@ -139,9 +139,9 @@ FenceResult<void> SqliteFence::Impl::write(const TermStamp& stamp, const std::fu
 std::optional<FenceError> SqliteFence::Impl::finish(const TermStamp& stamp, const Seen& seen, int code,
                                                     Transaction& transaction, const Instant& start) {
   if (!connection_.inTransaction()) return transactionEnded(stamp, code);
-  if (!commits(code)) return connection_.trouble("the work of a fenced write", code);
+  if (!commits(code)) return connection_.errorOf("the work of a fenced write", code);
   if (const int closed = setTicket(stamp.lease, seen.ticket); closed != SQLITE_OK) {
-    return connection_.trouble("writing the fence's table tenure_fence_guard", closed);
+    return connection_.errorOf("writing the fence's table tenure_fence_guard", closed);
   }
   if (!transaction.endWork()) {
     transaction.rollBack();
@@ -149,7 +149,7 @@ std::optional<FenceError> SqliteFence::Impl::finish(const TermStamp& stamp, cons
   }
   if (const int committed = transaction.commit(start); committed != SQLITE_OK) {
     // A commit that met a lock has not begun. After any other fault all of it, or not all of it, may be on the disk.
-    return connection_.trouble("committing a fenced write", committed, (committed & 0xFF) != SQLITE_BUSY);
+    return connection_.errorOf("committing a fenced write", committed, (committed & 0xFF) != SQLITE_BUSY);
   }
   return std::nullopt;
 }
@@ -157,7 +157,7 @@ std::optional<FenceError> SqliteFence::Impl::finish(const TermStamp& stamp, cons
 /// The transaction of the check is gone: either SQLite itself rolled back, as it does after some errors; or the work
 /// ended it.
 FenceError SqliteFence::Impl::transactionEnded(const TermStamp& stamp, int code) {
-  FenceError error = connection_.trouble("the work of a fenced write", code);
+  FenceError error = connection_.errorOf("the work of a fenced write", code);
   Seen left;
   const bool committed = look(stamp.lease, left) != SQLITE_OK || left.ticket != sqlite_fence::noTicket;
   if (!committed && !commits(code)) return error;
@@ -171,7 +171,7 @@ FenceError SqliteFence::Impl::transactionEnded(const TermStamp& stamp, int code)
 FenceResult<std::optional<TermStamp>> SqliteFence::Impl::highestSeen(const std::string& lease) {
   Seen seen;
   const int code = connection_.patiently(readClock(), [&] { return look(lease, seen); });
-  if (code != SQLITE_OK) return connection_.trouble("reading the fence's table tenure_fence_guard", code);
+  if (code != SQLITE_OK) return connection_.errorOf("reading the fence's table tenure_fence_guard", code);
   if (!seen.damage.empty()) return damagedFence(place(), lease, seen.damage);
   return seen.term;
 }

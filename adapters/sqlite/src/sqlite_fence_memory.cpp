@@ -29,7 +29,7 @@ class SqliteFenceMemory final : public FenceMemory {
   [[nodiscard]] FenceResult<std::string> stored(const std::string& lease) override {
     Statement select;
     int code = connection_.prepare("SELECT token FROM main.tenure_fence_guard WHERE lease = ?1", select);
-    if (code != SQLITE_OK) return connection_.trouble("reading the fence's table tenure_fence_guard", code);
+    if (code != SQLITE_OK) return connection_.errorOf("reading the fence's table tenure_fence_guard", code);
     std::string token;
     code = connection_.patiently(readClock(), [&] {
       const int stepped = select.bind(1, lease).step();
@@ -38,19 +38,19 @@ class SqliteFenceMemory final : public FenceMemory {
       return stepped;
     });
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
-      return connection_.trouble("reading the fence's table tenure_fence_guard", code);
+      return connection_.errorOf("reading the fence's table tenure_fence_guard", code);
     }
     return token == "0" ? std::string{} : token;
   }
 
   [[nodiscard]] FenceResult<void> set(const TermStamp& memory) override {
-    if (auto refusal = refusalOf(memory)) return *std::move(refusal);
+    if (auto error = errorOf(memory)) return *std::move(error);
     const Instant start = readClock();
     int code = connection_.patiently(start, [this] { return connection_.exec("BEGIN IMMEDIATE"); });
     if (code == SQLITE_OK) code = replace(memory);
     if (code == SQLITE_OK) code = connection_.patiently(start, [this] { return connection_.exec("COMMIT"); });
     if (code == SQLITE_OK) return {};
-    FenceError error = connection_.trouble("setting the fence's table tenure_fence_guard", code);
+    FenceError error = connection_.errorOf("setting the fence's table tenure_fence_guard", code);
     if (connection_.inTransaction()) (void)connection_.exec("ROLLBACK");
     return error;
   }
@@ -81,7 +81,7 @@ class SqliteFenceMemory final : public FenceMemory {
 FenceResult<std::unique_ptr<FenceMemory>> openSqliteFenceMemory(const std::string& file) {
   if (!sqlite::holdsTable(file, "tenure_fence_guard", {"lease", "token", "holder", "since", "ticket"})) {
     const bool isMemory = sqlite::holdsTable(file, "tenure_fence_state", {"clean"});
-    return fenceTrouble(
+    return fenceError(
         {ErrorClass::misconfigured,
          "SQLite database " + file + ": " +
              (isMemory ? "this is the memory of an HTTP fence: give it as proxy:FILE"
@@ -91,7 +91,7 @@ FenceResult<std::unique_ptr<FenceMemory>> openSqliteFenceMemory(const std::strin
   const int code = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
   SqliteFenceMemory::Database database{raw};
   if (code != SQLITE_OK) {
-    return fenceTrouble({ErrorClass::misconfigured, "SQLite database " + file + ": " + sqlite3_errstr(code)});
+    return fenceError({ErrorClass::misconfigured, "SQLite database " + file + ": " + sqlite3_errstr(code)});
   }
   auto memory = std::make_unique<SqliteFenceMemory>(file, std::move(database));
   if (const auto readable = memory->stored(""); !readable) return readable.error();

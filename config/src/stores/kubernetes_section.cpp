@@ -105,7 +105,7 @@ void addServerKeys(KubernetesSection& section) {
                    .fallback = "none; in a pod its own",
                    .example = "./token",
                    .about = "A file with the user's token. It is read again each minute, and after a "
-                            "refusal."},
+                            "rejection."},
                   "the path of a file", &KubernetesConfig::tokenFile, "none; in a pod its own", "FILE");
   section.textKey({.path = "store.certificate",
                    .fallback = "none",

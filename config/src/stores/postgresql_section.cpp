@@ -124,9 +124,9 @@ void addLeaseTableKeys(PostgresqlSection& section) {
       "1 to 63 bytes", &PostgresqlStoreOptions::table, {}, "NAME");
   section.key(
       {.path = "store.synchronous_commit",
-       .about = "The event that a commit waits for: on: the disks of the primary and of its synchronous standbys; "
-                "remote_apply: that these standbys show it too; remote_write: that they have received it; local: the "
-                "disk of the primary alone.",
+       .about = "How far a write must have come before it counts: on: to the disks of the primary and of its "
+                "synchronous standbys; remote_apply: it is visible at these standbys too; remote_write: they have "
+                "received it; local: to the disk of the primary alone.",
        .field = "store.commit"},
       commitCodec(), [](auto& options) -> auto& { return options.commit; });
 }

@@ -66,6 +66,7 @@ class FieldReader {
   FieldReader(std::string_view expression, const FieldRule& rule) : expression_{expression}, rule_{rule} {}
 
   [[nodiscard]] bool read(std::string_view field) {
+    parsed_.star = field.front() == '*';  // as cron, which looks at no other character
     std::size_t begin = 0;
     while (true) {
       const std::size_t comma = std::min(field.find(',', begin), field.size());
@@ -95,7 +96,6 @@ class FieldReader {
       if (!readStep(item.substr(slash + 1), high - low + 1, step)) return false;
       parsed_.step = true;
     }
-    parsed_.star = parsed_.star || star;
     for (unsigned number = low; number <= high; number += step) parsed_.numbers |= std::uint64_t{1} << number;
     return true;
   }

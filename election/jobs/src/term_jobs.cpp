@@ -17,7 +17,7 @@ using std::chrono::sys_seconds;
 namespace {
 
 /// After a write that the store refused, which it does for what is too long. Nothing changes soon then.
-constexpr nanoseconds pauseAfterRefusal = seconds{10};
+constexpr nanoseconds pauseAfterError = seconds{10};
 
 constexpr const char* neverStarted = "leadership ended before it could start";
 
@@ -48,8 +48,8 @@ void TermJobs::open() {
       if (!job.ledger->leftOut().empty()) log(LogLevel::warn, job, job.ledger->leftOut());
       job.ledger->settle([](const DocumentAnswer&) {});
     } else {
-      job.trouble = ledger.error().message;
-      log(LogLevel::error, job, "no run begins: " + job.trouble);
+      job.error = ledger.error().message;
+      log(LogLevel::error, job, "no run begins: " + job.error);
     }
   }
   onStop_.emplace(term_.stopToken(), [weak = weak_from_this()] {
@@ -90,7 +90,7 @@ void TermJobs::look() {
 /// With the lock held. Returns how long nothing need be done; `tasks` are run without the lock.
 nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::vector<Task>& tasks) {
   if (!job.ledger || job.asked) return context_->lookEvery;
-  if (!job.trouble.empty() && elapsedForChallenger(job.refusedAt, now) < pauseAfterRefusal) return context_->lookEvery;
+  if (!job.error.empty() && elapsedForChallenger(job.refusedAt, now) < pauseAfterError) return context_->lookEvery;
   if (job.run) return stepOfRun(job, wall, now, tasks);
   const JobDecision decision = job.ledger->decide(wall, now);
   const auto* due = std::get_if<BeginRun>(&decision);
@@ -130,7 +130,7 @@ void TermJobs::stepOfWaiting(Job& job, std::vector<Task>& tasks) {
   const auto cause = context_->whyNothingRuns();
   if (!cause) return;
   const std::string why = "its run " + *cause;
-  if (std::exchange(job.trouble, why) != why) tasks.emplace_back([this, &job, why] { log(LogLevel::warn, job, why); });
+  if (std::exchange(job.error, why) != why) tasks.emplace_back([this, &job, why] { log(LogLevel::warn, job, why); });
   if (!noneWorks()) return;
   tasks.emplace_back([this, why = "job " + job.what.name + ": " + why] {
     const auto driver = handleOf(term_).driver.lock();
@@ -140,7 +140,7 @@ void TermJobs::stepOfWaiting(Job& job, std::vector<Task>& tasks) {
 
 void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const DocumentAnswer& answer) {
   if (answer.kind != DocumentAnswer::Kind::recorded) {
-    noteTrouble(job, answer, "no run begins, because the lease's record does not have it");
+    noteError(job, answer, "no run begins, because the lease's record does not have it");
     return ready(job);
   }
   const auto run = std::make_shared<Run>(Run{{job.what.name, due.period, due.attempt, term_, {}},
@@ -155,7 +155,7 @@ void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const Docu
     run->taken = !starts;
     job.run = run;
     job.asked = false;
-    job.trouble.clear();
+    job.error.clear();
   }
   if (!starts) return end(job, run, RunOutcome::stopped, neverStarted);
   context_->executor([self = shared_from_this(), &job, run] { self->work(job, run); });
@@ -167,7 +167,7 @@ void TermJobs::work(Job& job, const std::shared_ptr<Run>& run) {
     if (run->taken) return;
     reportIfNoneWorks();  // so that the work has all of the time before it must report
     run->taken = true;
-    job.trouble.clear();
+    job.error.clear();
     run->worker = std::this_thread::get_id();
   }
   if (!term_.leads()) return end(job, run, RunOutcome::stopped, neverStarted);
@@ -199,10 +199,10 @@ void TermJobs::writeEnd(Job& job, const std::shared_ptr<Run>& run) {
 /// If the store refuses it, it is tried again as long as the term goes on.
 void TermJobs::ended(Job& job, const DocumentAnswer& answer) {
   const bool recorded = answer.kind == DocumentAnswer::Kind::recorded;
-  if (!recorded) noteTrouble(job, answer, "the lease's record does not have how the last run ended");
+  if (!recorded) noteError(job, answer, "the lease's record does not have how the last run ended");
   {
     const std::lock_guard lock{mutex_};
-    if (recorded) job.trouble.clear();
+    if (recorded) job.error.clear();
     if (stopping_ || answer.kind != DocumentAnswer::Kind::refused) job.run.reset();
   }
   ready(job);
@@ -227,18 +227,18 @@ bool TermJobs::noneWorks() const {
   return std::none_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.run && job.run->works(); });
 }
 
-void TermJobs::noteTrouble(Job& job, const DocumentAnswer& answer, const std::string& what) {
-  std::string trouble = what + ": " + answer.why;
+void TermJobs::noteError(Job& job, const DocumentAnswer& answer, const std::string& what) {
+  std::string error = what + ": " + answer.why;
   const Instant now = context_->clock->now();
   bool isNews = false;
   {
     const std::lock_guard lock{mutex_};
     job.refusedAt = now;
-    isNews = trouble != job.trouble;
-    job.trouble = trouble;
+    isNews = error != job.error;
+    job.error = error;
   }
   const bool over = answer.kind == DocumentAnswer::Kind::unknown;  // as in every term that is lost
-  if (isNews) log(over ? LogLevel::warn : LogLevel::error, job, trouble);
+  if (isNews) log(over ? LogLevel::warn : LogLevel::error, job, error);
 }
 
 void TermJobs::stop() {
@@ -290,7 +290,7 @@ void TermJobs::addTo(std::vector<JobStatus>& statuses) const {
   const std::lock_guard lock{mutex_};
   auto status = statuses.begin();
   for (const Job& job : jobs_) {
-    status->trouble = job.trouble;
+    status->error = job.error;
     if (job.run && job.ledger) status->running = job.ledger->history().open;
     ++status;
   }

@@ -77,7 +77,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
     bool asked{false};
     std::shared_ptr<Run> run{};
     Instant refusedAt{};  ///< for a pause after a write that the store refused
-    std::string trouble{};
+    std::string error{};
 
     [[nodiscard]] bool isIdle() const { return !asked && !run; }
   };
@@ -98,7 +98,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   void ended(Job& job, const DocumentAnswer& answer);
   void ready(Job& job);
   void reportIfNoneWorks() const;
-  void noteTrouble(Job& job, const DocumentAnswer& answer, const std::string& what);
+  void noteError(Job& job, const DocumentAnswer& answer, const std::string& what);
   void log(LogLevel level, const Job& job, const std::string& line) const;
 
   const std::shared_ptr<const JobsContext> context_;

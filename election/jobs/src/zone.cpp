@@ -32,15 +32,15 @@ class Zone::File {
     if (path_.empty()) now_ = &versions_.emplace_back(ZoneData::utc());
   }
 
-  /// The refusal begins with the path.
-  [[nodiscard]] boost::system::result<void, FileRefusal> read() {
+  /// The rejection begins with the path.
+  [[nodiscard]] boost::system::result<void, FileError> read() {
     constexpr std::size_t longest = 64 << 10U;
     const FileStamp stamp = stampOf(path_);
     auto text = regularFile(path_, longest);
-    if (!text) return FileRefusal{path_ + ' ' + text.error().why};
+    if (!text) return FileError{path_ + ' ' + text.error().why};
     if (now_ == nullptr || *text != text_) {
       auto data = ZoneData::in(*text);
-      if (!data) return FileRefusal{path_ + ' ' + data.error().why};
+      if (!data) return FileError{path_ + ' ' + data.error().why};
       now_ = &versions_.emplace_back(*std::move(data));
       text_ = *std::move(text);
     }
@@ -69,7 +69,7 @@ boost::system::result<Zone, OptionFaults> Zone::named(const std::string& name) {
   const auto refused = [&](const std::string& why) {
     return OptionFaults{{"timeZone", inQuotes(name) + " cannot be used: " + why +
                                          "; write a name such as Europe/Berlin or UTC, and see that the time-zone data "
-                                         "of the system are installed (Debian: tzdata)"}};
+                                         "of the system are installed (Debian: tzdata; old names: tzdata-legacy)"}};
   };
   if (!isName(name)) return refused("it is not the name of a zone");
   auto file = std::make_shared<File>(folder() + '/' + name);

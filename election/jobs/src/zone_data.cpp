@@ -37,7 +37,7 @@ struct Header {
   }
 };
 
-const FileRefusal cutShort{"is cut short"};
+const FileError cutShort{"is cut short"};
 
 /// The rule stands in a line of its own after the last block. An empty one: there is none.
 std::optional<std::string_view> ruleLineOf(std::string_view footer) {
@@ -57,9 +57,9 @@ void ZoneData::change(sys_seconds at, seconds offset) {
   listed_.push_back(next);
 }
 
-boost::system::result<ZoneData, FileRefusal> ZoneData::in(std::string_view file) {
+boost::system::result<ZoneData, FileError> ZoneData::in(std::string_view file) {
   auto header = Header::in(file);
-  if (!header) return FileRefusal{"is not a time-zone file (TZif)"};
+  if (!header) return FileError{"is not a time-zone file (TZif)"};
   std::size_t timeBytes = 4;
   const bool isLong = header->version >= '2';  // then all follows once more, with longer times
   if (isLong) {
@@ -71,23 +71,22 @@ boost::system::result<ZoneData, FileRefusal> ZoneData::in(std::string_view file)
   file.remove_prefix(Header::size);
   const std::size_t blockSize = header->blockSize(timeBytes);
   if (file.size() < blockSize) return cutShort;
-  if (header->leapSeconds > 0) return FileRefusal{"counts leap seconds, which is not supported"};
-  if (header->types == 0) return FileRefusal{"has no offset"};
+  if (header->leapSeconds > 0) return FileError{"counts leap seconds, which is not supported"};
+  if (header->types == 0) return FileError{"has no offset"};
 
   const std::string_view types = file.substr(header->changes * (timeBytes + 1));
   ZoneData data;
   const ZoneStretch always = data.listed_.front();
   const auto offsetOf = [&](std::size_t type) { return seconds{signedNumber(types.substr(type * 6, 4))}; };
   for (std::size_t type = 0; type < header->types; ++type) {
-    if (std::chrono::abs(offsetOf(type)) > hours{26}) return FileRefusal{"has an offset of more than 26 hours"};
+    if (std::chrono::abs(offsetOf(type)) > hours{26}) return FileError{"has an offset of more than 26 hours"};
   }
   data.listed_ = {alwaysOffsetBy(offsetOf(0))};
   std::int64_t before = INT64_MIN;
   for (std::size_t i = 0; i < header->changes; ++i) {
     const std::int64_t time = signedNumber(file.substr(i * timeBytes, timeBytes));
     const auto type = static_cast<unsigned char>(file[header->changes * timeBytes + i]);
-    if (type >= header->types || (i > 0 && time <= before))
-      return FileRefusal{"has changes that contradict each other"};
+    if (type >= header->types || (i > 0 && time <= before)) return FileError{"has changes that contradict each other"};
     before = time;
     data.change(sys_seconds{std::clamp(seconds{time}, always.begin.time_since_epoch(), always.end.time_since_epoch())},
                 offsetOf(type));
@@ -97,7 +96,7 @@ boost::system::result<ZoneData, FileRefusal> ZoneData::in(std::string_view file)
   if (!line) return cutShort;
   if (line->empty()) return data;
   data.rule_ = ZoneRule::in(*line);
-  if (!data.rule_) return FileRefusal{"ends with a rule that is not understood"};
+  if (!data.rule_) return FileError{"ends with a rule that is not understood"};
   return data;
 }
 

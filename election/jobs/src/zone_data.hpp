@@ -19,7 +19,7 @@ namespace tenure {
 class TENURE_API ZoneData {
  public:
   /// `file`: a whole TZif file (RFC 9636), of any version. Files that count leap seconds are refused.
-  [[nodiscard]] static boost::system::result<ZoneData, FileRefusal> in(std::string_view file);
+  [[nodiscard]] static boost::system::result<ZoneData, FileError> in(std::string_view file);
   [[nodiscard]] static ZoneData utc() { return ZoneData{}; }
 
   [[nodiscard]] ZoneStretch at(std::chrono::sys_seconds time) const;

@@ -144,7 +144,7 @@ bool mayAsk(std::string_view host, const ListenAddress& listener, const std::str
 Answer answerTo(Method method, std::string_view target, WatchedElectors& electors, const std::string& accept) {
   target = withoutAuthority(target);
   if (method == Method::other) {
-    Answer out = refusal(405);
+    Answer out = errorAnswer(405);
     out.tellsMethods = true;
     return out;
   }
@@ -155,6 +155,8 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   Answer out;
   if (path == "/leader") {
     out = leaderAnswer(query, electors);
+  } else if (path == "/events") {
+    out = {.type = "text/event-stream", .streams = true};
   } else if (path == "/livez") {
     out = yesOrNo(!electors.stalled(), "ok", "the renewal thread is stuck");
   } else if (path == "/readyz") {
@@ -169,16 +171,17 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   } else if (path == "/") {
     out = {200, pageType, std::string{pageText()}};
   } else {
-    out = refusal(404);
+    out = errorAnswer(404);
   }
   out.tellsMethods = method == Method::options;
   return out;
 }
 
-Answer refusal(int status) {
+Answer errorAnswer(int status) {
   Answer out;
   out.status = status;
   out.body = std::string{phraseOf(status)} + '\n';
+  if (status == 503) out.body += "As many clients follow /events here as may; try again later.\n";
   if (status == 421) {
     out.body +=
         "This listener answers to localhost, to its own address and to the names of http.hosts; the request's Host is "
@@ -191,7 +194,7 @@ std::string messageOf(const Answer& answer, Method method, unsigned httpVersion,
   const bool empty = method == Method::options;
   std::string out = "HTTP/1.1 " + std::to_string(answer.status) + ' ';
   out.append(phraseOf(answer.status)).append("\r\nContent-Type: ").append(answer.type);
-  out += "\r\nContent-Length: " + std::to_string(empty ? 0 : answer.body.size());
+  if (!answer.streams || empty) out += "\r\nContent-Length: " + std::to_string(empty ? 0 : answer.body.size());
   out += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
   if (answer.type == pageType) out += std::string{"Content-Security-Policy: "} + pagePolicy + "\r\n";
   if (answer.tellsMethods) out += std::string{"Allow: "} + methods + "\r\n";

@@ -17,6 +17,7 @@ struct Answer {
   std::string_view type{"text/plain; charset=utf-8"};
   std::string body{};
   bool tellsMethods{false};  ///< with the header Allow
+  bool streams{false};       ///< it has no end: the events of WatchedElectors follow the header
 };
 
 /// For a target such as `/leader?standbyok`. What depends on the clock is read in this call. `accept`: the header of
@@ -31,8 +32,12 @@ struct Answer {
 [[nodiscard]] bool mayAsk(std::string_view host, const ListenAddress& listener, const std::string& connectedTo,
                           const std::vector<std::string>& hosts);
 
-/// For what is no request that could be answered: 400, 408, 413, 421, 431.
-[[nodiscard]] Answer refusal(int status);
+/// The data of an event: `{"group":..., "candidate":..., "leads":true, "fencing_token":41, "leader":{...}}`, in one
+/// line and without anything that changes while the same candidate leads.
+[[nodiscard]] std::string leaderEventJson(const Snapshot& elector);
+
+/// For what is no request that could be answered: 400, 408, 413, 421, 431; 503: no further stream of events now.
+[[nodiscard]] Answer errorAnswer(int status);
 
 /// The whole message. To HEAD and OPTIONS it has no body. `version`: 10 or 11, that of the request.
 [[nodiscard]] std::string messageOf(const Answer& answer, Method method, unsigned version, bool keepAlive);

@@ -43,7 +43,7 @@ struct ElectorSummary {
   std::string leader{};  ///< its name; empty: no leader is known
   FencingToken leaderToken{};
   bool leaderIsSelf{false};
-  std::string trouble{};  ///< the last error, as long as it counts
+  std::string error{};  ///< the last error, as long as it counts
   std::int64_t terms{0};
   std::int64_t doubts{0};
   std::int64_t refusals{0};

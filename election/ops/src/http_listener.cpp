@@ -19,11 +19,14 @@
 namespace tenure::ops {
 namespace {
 
+/// The most clients of /events.
+constexpr std::size_t mostStreams = 32;
+
 /// Connections must not use up the descriptors that the election needs.
-std::size_t mostConnections(std::size_t wanted) {
+std::size_t mostConnections(std::size_t wanted, std::size_t part) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
-  return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 4, 1, wanted);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / part, 1, wanted);
 }
 
 }  // namespace
@@ -56,7 +59,8 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(ListenerOptions options, ListenSocket socket)
       : options_{std::move(options)},
-        most_{mostConnections(options_.connections)},
+        most_{mostConnections(options_.connections, 4)},
+        mostStreams_{mostConnections(mostStreams, 8)},
         socket_{std::move(socket)},
         address_{toString(socket_.address())},
         electors_{options_.stallPatience} {}
@@ -91,8 +95,10 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
         options_.logger.log(LogLevel::warn, std::string{"http: "} + error.what());
       }
     }
-    for (const auto& session : sessions_) session->end();
-    sessions_.clear();
+    for (auto* const all : {&sessions_, &streams_}) {
+      for (const auto& session : *all) session->end();
+      all->clear();
+    }
   }
 
   void look() {
@@ -139,9 +145,33 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     socket.assign(Protocol{socket_.family(), 0}, client.get(), error);
     if (error) return;
     (void)client.release();
-    const auto session = std::make_shared<RequestSession>(std::move(socket), options_, socket_.address(), electors_);
+    const auto session = std::make_shared<RequestSession>(std::move(socket), options_, socket_.address(), electors_,
+                                                          [this](const auto& one) { return admitStream(one); });
     sessions_.insert(session);
-    asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr&) { sessions_.erase(session); });
+    asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr&) {
+      sessions_.erase(session);
+      streams_.erase(session);
+    });
+  }
+
+  /// A stream takes a place of its own kind, and gives back the one that it had: however many follow the events,
+  /// /leader is answered.
+  bool admitStream(const std::shared_ptr<RequestSession>& session) {
+    if (streams_.size() >= mostStreams_) return false;
+    sessions_.erase(session);
+    if (streams_.insert(session).second && streams_.size() == 1) noteLeaders();
+    return true;
+  }
+
+  /// Each look of the electors notes it too, so that clients that come back find what they have missed.
+  void noteLeaders() {
+    if (streams_.empty()) return;
+    electors_.refresh();
+    electors_.noteLeaders();
+    eventTimer_.expires_after(RequestSession::eventPeriod);
+    eventTimer_.async_wait([this](error_code cancelled) {
+      if (!cancelled) noteLeaders();
+    });
   }
 
   /// Closes the connection that has been idle for longest: whoever asked nothing loses nothing. Where all are at work,
@@ -166,13 +196,15 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
 
   const ListenerOptions options_;
   const std::size_t most_;
+  const std::size_t mostStreams_;
   const ListenSocket socket_;
   const std::string address_;
   const ProcessMark mark_{};
   WatchedElectors electors_;
-  std::set<std::shared_ptr<RequestSession>> sessions_{};
+  std::set<std::shared_ptr<RequestSession>> sessions_{}, streams_{};
   asio::io_context io_{1};
   Timer lookTimer_{io_.get_executor()};
+  Timer eventTimer_{io_.get_executor()};
   std::thread thread_{};
 };
 

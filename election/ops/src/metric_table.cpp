@@ -105,6 +105,11 @@ void addWatching(std::vector<MetricSpec>& out) {
   out.push_back(single("tenure_leaderless_seconds", "counter", "seconds",
                        "Time in which this candidate saw that the lease was not held.",
                        [](const Snapshot& s) { return seconds(s.counts.leaderless); }));
+  out.push_back(single("tenure_effective_leadership_seconds", "counter", "seconds",
+                       "Time in which this process led and its work was really done: from Leadership::reportEffective "
+                       "to the end of leadership; under `tenure run` from the start of the job, or from the first "
+                       "success of lease.probe after it.",
+                       [](const Snapshot& s) { return seconds(s.counts.effective); }));
   out.push_back({{"tenure_clock_rate_ppm", "gauge", "ppm", "",
                   "How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last minute; no sample before "
                   "the first."},

@@ -2,6 +2,7 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/ops/snapshot.hpp>
 
+#include "answers.hpp"
 #include "lockcore/port/json_text.hpp"
 
 namespace tenure::ops {
@@ -156,6 +157,19 @@ void appendEvent(std::string& out, const TermEvent& event) {
 }
 
 }  // namespace
+
+std::string leaderEventJson(const Snapshot& elector) {
+  std::string out;
+  {
+    JsonObject object{out};
+    object.text("group", elector.group);
+    object.text("candidate", elector.candidate);
+    object.flag("leads", elector.standing.leads);
+    object.token("fencing_token", elector.standing.token);
+    appendLeader(object.key("leader"), elector.lease.leader);
+  }
+  return out;
+}
 
 std::string leaderJson(const std::string& group, const std::string& candidate, const LeaderStanding& standing) {
   std::string out;

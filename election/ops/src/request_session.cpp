@@ -1,6 +1,10 @@
 #include "request_session.hpp"
 
 #include <array>
+#include <cerrno>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <utility>
 
 namespace tenure::ops {
@@ -109,7 +113,7 @@ Task<bool> RequestSession::serveOne() {
   if (wrong == 0 && !parser.is_done()) wrong = 413;  // a body follows, and nothing here takes one
   if (wrong != 0) {
     limit(std::chrono::seconds{1});
-    (void)co_await send(messageOf(refusal(wrong), Method::get, 11, false));
+    (void)co_await send(messageOf(errorAnswer(wrong), Method::get, 11, false));
     co_return false;
   }
   served_ = true;
@@ -118,6 +122,15 @@ Task<bool> RequestSession::serveOne() {
   const std::string_view target{request.target().data(), request.target().size()};
   const bool keepAlive = request.keep_alive();
   const Answer answer = answerTo(method, target, electors_, acceptOf(request));
+  if (answer.streams && method == Method::get) {
+    if (!admit_(shared_from_this())) {
+      (void)co_await send(messageOf(errorAnswer(503), method, 11, false));
+      co_return false;
+    }
+    const auto id = request["Last-Event-ID"];
+    co_return co_await stream(messageOf(answer, method, 11, false),
+                              electors_.events().numberOf({id.data(), id.size()}));
+  }
   const bool sent = co_await send(messageOf(answer, method, request.version(), keepAlive));
   co_return sent&& keepAlive;
 }
@@ -126,6 +139,37 @@ Task<bool> RequestSession::serveOne() {
 Task<bool> RequestSession::send(std::string message) {
   const auto [error, bytes] = co_await asio::async_write(socket_, asio::buffer(message), quietly);
   co_return !error;
+}
+
+/// Until the client leaves, or its machine no longer acknowledges anything. A comment from time to time shows both
+/// sides that the other is there.
+Task<bool> RequestSession::stream(std::string head, std::optional<std::uint64_t> after) {
+  constexpr std::chrono::seconds quiet{5};
+  constexpr unsigned int unacknowledgedMillis = 10'000;  // a Unix socket has no such option, and needs none
+  (void)::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledgedMillis,
+                     sizeof unacknowledgedMillis);
+  std::string text = std::move(head) + "retry: 1000\n\n";
+  Instant sentAt = readClock();
+  Timer pause{socket_.get_executor()};
+  while (!clientHasLeft()) {
+    text += electors_.events().since(after);
+    if (text.empty() && elapsedForHolder(sentAt, readClock()) >= quiet) text = ":\n\n";
+    if (!text.empty()) {
+      limit(options_.requestTime);
+      if (!co_await send(std::exchange(text, {}))) break;
+      timer_.cancel();
+      sentAt = readClock();
+    }
+    pause.expires_after(eventPeriod);
+    co_await pause.async_wait(quietly);
+  }
+  co_return false;
+}
+
+bool RequestSession::clientHasLeft() noexcept {
+  char next = 0;
+  const ssize_t got = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 /// Where the client has sent more than was read, a mere close would let its system drop the answer.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -19,13 +20,19 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   /// The most bytes of a request's header.
   static constexpr std::size_t headerBytes = 8U << 10U;
 
+  /// How often a stream looks for events.
+  static constexpr std::chrono::milliseconds eventPeriod{100};
+  /// Whether this session may stream events; if so, it is no longer one of those that take the places of others.
+  using Admit = std::function<bool(const std::shared_ptr<RequestSession>&)>;
+
   /// `options`, `listener` and `electors` must outlive the session.
   RequestSession(Socket socket, const ListenerOptions& options, const ListenAddress& listener,
-                 WatchedElectors& electors)
+                 WatchedElectors& electors, Admit admit)
       : socket_{std::move(socket)},
         options_{options},
         listener_{listener},
         electors_{electors},
+        admit_{std::move(admit)},
         connectedTo_{arrivedAt(socket_.native_handle())},
         timer_{socket_.get_executor()} {}
 
@@ -44,6 +51,8 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   [[nodiscard]] Task<bool> serveOne();
   [[nodiscard]] bool isForUs(const http::request_header<>& request) const;
   [[nodiscard]] Task<bool> send(std::string message);
+  [[nodiscard]] Task<bool> stream(std::string head, std::optional<std::uint64_t> after);
+  [[nodiscard]] bool clientHasLeft() noexcept;
   [[nodiscard]] Task<void> closeGently();
   void limit(std::chrono::milliseconds time);
 
@@ -51,6 +60,7 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   const ListenerOptions& options_;
   const ListenAddress& listener_;
   WatchedElectors& electors_;
+  const Admit admit_;
   const std::string connectedTo_;
   Timer timer_;
   std::uint64_t timerTurn_{0};

@@ -24,7 +24,7 @@ ElectorSummary electorSummaryOf(const boost::json::object& from) {
   out.leader = textOf(leader, "name");
   out.leaderToken = tokenOf(leader, "fencing_token");
   out.leaderIsSelf = flagOf(leader, "self");
-  out.trouble = textOf(objectOf(from, "last_error"), "message");
+  out.error = textOf(objectOf(from, "last_error"), "message");
   const boost::json::object counts = objectOf(from, "counts");
   out.terms = numberOf(counts, "terms");
   out.doubts = numberOf(counts, "doubts");

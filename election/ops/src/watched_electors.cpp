@@ -1,10 +1,57 @@
 #include "watched_electors.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
+#include <tenure/lockcore/clock.hpp>
+
+#include "answers.hpp"
+
 namespace tenure::ops {
+
+void LeaderEvents::note(const std::string& group, const std::string& data) {
+  const auto known = lastOf_.find(group);
+  if (known != lastOf_.end() && known->second.data == data) return;
+  const Event event{++last_, data};
+  lastOf_.insert_or_assign(group, event);
+  recent_.push_back(event);
+  if (recent_.size() > kept) recent_.pop_front();
+}
+
+std::optional<std::uint64_t> LeaderEvents::numberOf(std::string_view id) const {
+  if (!id.starts_with(run_) || id.substr(run_.size(), 1) != "-") return std::nullopt;
+  id.remove_prefix(run_.size() + 1);
+  std::uint64_t number = 0;
+  const auto [end, wrong] = std::from_chars(id.data(), id.data() + id.size(), number);
+  if (wrong != std::errc{} || end != id.data() + id.size() || number > last_) return std::nullopt;
+  return number;
+}
+
+std::string LeaderEvents::since(std::optional<std::uint64_t>& after) const {
+  const std::optional<std::uint64_t> from = std::exchange(after, last_);
+  std::string out;
+  if (from && last_ - *from <= recent_.size()) {
+    for (std::size_t i = recent_.size() - (last_ - *from); i < recent_.size(); ++i) out += textOf(recent_[i]);
+    return out;
+  }
+  std::map<std::uint64_t, const Event*> sorted;  // by number
+  for (const auto& [group, event] : lastOf_) sorted.emplace(event.number, &event);
+  for (const auto& [number, event] : sorted) out += textOf(*event);
+  return out;
+}
+
+/// The data are JSON in one line: a line break within text is escaped there. The id comes last, so that a client that
+/// is cut off within an event has not noted its id, and gets the event again.
+std::string LeaderEvents::textOf(const Event& event) const {
+  return "event: leader\ndata: " + event.data + "\nid: " + run_ + '-' + std::to_string(event.number) + "\n\n";
+}
+
+WatchedElectors::WatchedElectors(std::chrono::nanoseconds stallPatience)
+    : stallPatience_{stallPatience},
+      events_{std::to_string(wallClockMillisForDisplay()) + '-' + std::to_string(getpid())} {}
 
 void WatchedElectors::watch(ElectorView elector) {
   const auto same = std::find_if(all_.begin(), all_.end(),
@@ -84,8 +131,13 @@ std::vector<MetricFamily> WatchedElectors::families() const {
   return out;
 }
 
+void WatchedElectors::noteLeaders() {
+  for (const Snapshot& each : snapshots()) events_.note(each.group, leaderEventJson(each));
+}
+
 void WatchedElectors::look() {
   refresh();
+  noteLeaders();
   for (Watched& each : all_) each.lateLooks = each.elector.overdue() >= lookPeriod ? each.lateLooks + 1 : 0;
 }
 

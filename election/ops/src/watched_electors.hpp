@@ -1,8 +1,10 @@
-// The electors that a listener shows, and whether their renewal threads work. Used on one thread.
+// The electors that a listener shows, whether their renewal threads work, and who led. Used on one thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,12 +17,42 @@
 
 namespace tenure::ops {
 
+/// Which group is led by whom, as this process saw it change: the events of /events.
+class LeaderEvents {
+ public:
+  /// Events that stay for clients that come back.
+  static constexpr std::size_t kept = 256;
+
+  /// `run` makes the ids differ from those of another process.
+  explicit LeaderEvents(std::string run) : run_{std::move(run)} {}
+
+  /// An event, if `data` is another than the last of this group.
+  void note(const std::string& group, const std::string& data);
+  /// The number of the event that an id names; empty: it is of another process, or of none that was ever sent.
+  [[nodiscard]] std::optional<std::uint64_t> numberOf(std::string_view id) const;
+  /// All after that one, as text/event-stream, and moves `after` to the last. Where it is empty or too old: the last
+  /// event of each group.
+  [[nodiscard]] std::string since(std::optional<std::uint64_t>& after) const;
+
+ private:
+  struct Event {
+    std::uint64_t number;
+    std::string data;
+  };
+  [[nodiscard]] std::string textOf(const Event& event) const;
+
+  const std::string run_;
+  std::uint64_t last_{0};
+  std::deque<Event> recent_{};
+  std::map<std::string, Event, std::less<>> lastOf_{};
+};
+
 class WatchedElectors {
  public:
   /// How often look() is to be called.
   static constexpr std::chrono::seconds lookPeriod{1};
 
-  explicit WatchedElectors(std::chrono::nanoseconds stallPatience) : stallPatience_{stallPatience} {}
+  explicit WatchedElectors(std::chrono::nanoseconds stallPatience);
 
   /// Instead of an earlier elector of the same group.
   void watch(ElectorView elector);
@@ -45,6 +77,9 @@ class WatchedElectors {
   /// Looks whether renewal threads are late. The looks are counted, not the time between them: while the process stands
   /// still there are none, and a process that was just woken is not stalled.
   void look();
+  /// Notes who leads now. To be called after refresh().
+  void noteLeaders();
+  [[nodiscard]] const LeaderEvents& events() const noexcept { return events_; }
   /// A renewal thread was late at each look for `stallPatience`.
   [[nodiscard]] bool stalled() const noexcept;
 
@@ -59,6 +94,7 @@ class WatchedElectors {
   std::vector<Watched> all_{};
   std::vector<ShardsView> sharded_{};
   std::vector<MetricSource> sources_{};
+  LeaderEvents events_;
 };
 
 }  // namespace tenure::ops

@@ -106,7 +106,7 @@ class Simulation {
   SimulationReport run() {
     const Nanos lease = options_.lease;
     for (auto& process : processes_) begin(process);
-    trouble(lease * options_.leases);
+    disturb(lease * options_.leases);
     heal();
     // What is late may still take the lease.
     const auto somebodyLeads = [this] { return leader() != nullptr; };
@@ -127,7 +127,7 @@ class Simulation {
     slot = std::make_unique<Process>("p" + std::to_string(++lives_), std::move(store), options_, network_);
   }
 
-  void trouble(Nanos length) {
+  void disturb(Nanos length) {
     const Nanos end = network_.now() + length;
     while (network_.now() < end && !network_.isViolated()) {
       const Nanos until = network_.now() + network_.upTo(options_.lease);

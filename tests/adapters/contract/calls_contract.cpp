@@ -55,7 +55,7 @@ TEST_P(FenceContract, refusesALowerTokenAndNamesBoth) {
     EXPECT_NE(error.message.find("token 7"), std::string::npos) << error.message;
   }
   EXPECT_EQ(namesOf(resource().entries()), std::vector<std::string>{"one"});
-  EXPECT_EQ(one().highestSeen(contractLease).value(), stamp(7)) << "a refusal is not remembered";
+  EXPECT_EQ(one().highestSeen(contractLease).value(), stamp(7)) << "a rejection is not remembered";
 }
 
 TEST_P(FenceContract, refusesAnEqualTokenOfAnotherHolder) {
@@ -90,9 +90,9 @@ TEST_P(FenceContract, aStoredTokenAboveTheGreatestIsDamageThatIsNamedWithItsWayO
       const auto refused = open()->write(stamp(mine), "two", {});
       ASSERT_TRUE(refused.has_error()) << tooGreat;
       const FenceError error = refused.error();
-      ASSERT_NE(error.trouble(), nullptr) << error.message;
-      EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt) << error.message;
-      EXPECT_FALSE(error.trouble()->mayBeWritten);
+      ASSERT_NE(error.writeError(), nullptr) << error.message;
+      EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::corrupt) << error.message;
+      EXPECT_FALSE(error.writeError()->mayBeWritten);
       EXPECT_NE(error.message.find(std::to_string(tooGreat)), std::string::npos) << error.message;
       EXPECT_NE(error.message.find("tenure fence recover"), std::string::npos) << error.message;
     }
@@ -150,9 +150,9 @@ TEST_P(FenceContract, refusesStampsThatAreNoneBeforeAnythingHappens) {
     const auto refused = one().write(bad, "two", {});
     ASSERT_TRUE(refused.has_error());
     const FenceError error = refused.error();
-    ASSERT_NE(error.trouble(), nullptr) << error.message;
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured);
-    EXPECT_FALSE(error.trouble()->mayBeWritten);
+    ASSERT_NE(error.writeError(), nullptr) << error.message;
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured);
+    EXPECT_FALSE(error.writeError()->mayBeWritten);
   }
   EXPECT_EQ(namesOf(resource().entries()), std::vector<std::string>{"one"});
   EXPECT_EQ(one().highestSeen(contractLease).value(), stamp(5));

@@ -54,7 +54,7 @@ class FenceHandle {
   /// this process can be paused (FenceUnderTest::pausesInside). Adapters that leave both to one request of a server
   /// have no such place, and ignore it.
   ///
-  /// It waits for other writers for about 200 ms and no longer; then it answers with transient trouble.
+  /// It waits for other writers for about 200 ms and no longer; then it answers with a transient error.
   [[nodiscard]] virtual FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
                                                 const std::function<void()>& inside) = 0;
 

@@ -68,11 +68,11 @@ class PostgresqlLeaseHandle final : public FenceHandle {
 
   FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
                           const std::function<void()>& inside) override {
-    if (auto trouble = takeOver(stamp)) return *std::move(trouble);
+    if (auto error = takeOver(stamp)) return *std::move(error);
     return writer_.write(stamp, entry, inside);
   }
   FenceResult<void> writeUnder(const FencedTerm& term, const std::string& entry) override {
-    if (auto trouble = takeOver(term.stamp())) return *std::move(trouble);
+    if (auto error = takeOver(term.stamp())) return *std::move(error);
     return writer_.writeUnder(term, entry);
   }
   bool writeBare(const TermStamp& stamp, const std::string& entry) override { return writer_.writeBare(stamp, entry); }
@@ -83,10 +83,10 @@ class PostgresqlLeaseHandle final : public FenceHandle {
  private:
   /// A term that is not above the row's finds the row as it is, and is judged by the fence.
   [[nodiscard]] std::optional<FenceError> takeOver(const TermStamp& stamp) const {
-    if (refusalOf(stamp)) return std::nullopt;
+    if (errorOf(stamp)) return std::nullopt;
     const std::string state = leases_.tryTakeOver(stamp);
     if (state.empty()) return std::nullopt;
-    return fenceTrouble({ErrorClass::transient, "the takeover failed with SQLSTATE " + state});
+    return fenceError({ErrorClass::transient, "the takeover failed with SQLSTATE " + state});
   }
 
   const test::PostgresqlLeases leases_;

@@ -20,7 +20,7 @@ class PlainHandle final : public FenceHandle {
 
   FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
                           const std::function<void()>& inside) override {
-    if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+    if (auto error = errorOf(stamp)) return *std::move(error);
     connection_.exec("BEGIN");
     std::string state = connection_.tryExec("SET LOCAL tenure.token = '" + toString(stamp.token) +
                                             "'; SET LOCAL tenure.holder = " + quoted(stamp.holder) +
@@ -65,10 +65,10 @@ class PlainHandle final : public FenceHandle {
   }
   [[nodiscard]] FenceError told(const TermStamp& stamp, const std::string& state, const std::string& message) {
     if (state == postgresqlStaleState || state == postgresqlForeignState) {
-      if (auto refusal = fenceRefusal(stamp, *highestSeen(stamp.lease))) return *refusal;
+      if (auto error = termError(stamp, *highestSeen(stamp.lease))) return *error;
     }
     const bool passes = state == "40001" || state == "40P01" || state == "55P03";
-    return fenceTrouble({passes ? ErrorClass::transient : ErrorClass::misconfigured, message});
+    return fenceError({passes ? ErrorClass::transient : ErrorClass::misconfigured, message});
   }
 
   const test::PostgresqlConnection connection_;

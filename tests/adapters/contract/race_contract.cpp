@@ -63,14 +63,14 @@ class Race {
 
 /// Totals over all races of one test.
 struct Sums {
-  std::uint64_t races{0}, writes{0}, accepted{0}, stale{0}, troubles{0}, kills{0}, entries{0};
+  std::uint64_t races{0}, writes{0}, accepted{0}, stale{0}, errors{0}, kills{0}, entries{0};
 
   void add(const RaceBoard& board, std::uint64_t killed, std::size_t found) {
     ++races;
     writes += board.attempts;
     accepted += board.accepted;
     stale += board.stale;
-    troubles += board.troubles;
+    errors += board.errors;
     kills += killed;
     entries += found;
   }
@@ -107,7 +107,7 @@ void runRace(const FenceUnderTest& fence, std::uint64_t writes, test::SeededRand
   EXPECT_GT(board.stale, 0U) << "the processes never met";
   EXPECT_GE(entries.size(), board.accepted) << "more were acknowledged than are there";
   EXPECT_LE(entries.size(), board.attempts);
-  EXPECT_GT(board.accepted, writes / 20) << board.stale << " stale, " << board.troubles << " troubles";
+  EXPECT_GT(board.accepted, writes / 20) << board.stale << " stale, " << board.errors << " errors";
   sums.add(board, kills, entries.size());
 }
 
@@ -129,7 +129,7 @@ TEST_P(FenceRaceContract, noStaleWriteIsAcceptedWhenProcessesRaceAndAreKilled) {
   RecordProperty("accepted", std::to_string(sums.accepted));
   RecordProperty("entries", std::to_string(sums.entries));
   RecordProperty("stale", std::to_string(sums.stale));
-  RecordProperty("troubles", std::to_string(sums.troubles));
+  RecordProperty("errors", std::to_string(sums.errors));
   RecordProperty("kills", std::to_string(sums.kills));
 }
 

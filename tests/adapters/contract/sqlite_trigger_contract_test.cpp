@@ -32,9 +32,9 @@ class PlainHandle final : public FenceHandle {
     const std::string message = database_.message();
     if (sqlite3_get_autocommit(database_.raw()) == 0) database_.exec("ROLLBACK");
     if (code == SQLITE_CONSTRAINT) {
-      if (auto refusal = fenceRefusal(stamp, *highestSeen(stamp.lease))) return *refusal;
+      if (auto error = termError(stamp, *highestSeen(stamp.lease))) return *error;
     }
-    return fenceTrouble({code == SQLITE_BUSY ? ErrorClass::transient : ErrorClass::misconfigured, message});
+    return fenceError({code == SQLITE_BUSY ? ErrorClass::transient : ErrorClass::misconfigured, message});
   }
   FenceResult<void> writeUnder(const FencedTerm& term, const std::string& entry) override {
     return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, entry, {}); });

@@ -25,7 +25,7 @@ std::string told(const FenceResult<void>& result) {
   if (const ForeignTerm* foreign = error.foreign(); foreign != nullptr) {
     return "foreign " + toString(foreign->token) + ' ' + foreign->holder;
   }
-  return "trouble " + error.message;
+  return "error " + error.message;
 }
 
 /// False for an answer that a correct fence never gives a writer with tokens of its own.
@@ -39,9 +39,9 @@ bool counted(const FenceResult<void>& result, FencingToken mine, RaceBoard& boar
     ++board.stale;
     return stale->mine == mine && stale->highestSeen > mine;
   }
-  ++board.troubles;
-  return error.trouble() != nullptr && (error.trouble()->error.errorClass == ErrorClass::transient ||
-                                        error.trouble()->error.errorClass == ErrorClass::throttled);
+  ++board.errors;
+  return error.writeError() != nullptr && (error.writeError()->error.errorClass == ErrorClass::transient ||
+                                           error.writeError()->error.errorClass == ErrorClass::throttled);
 }
 
 /// A race shows nothing if hardly anything was accepted: while the writer of a later term waits for a slow disk, the
@@ -79,11 +79,11 @@ std::string obeyOnce(FenceHandle& handle, const TermStamp& stamp, const std::str
   if (pause == "inside") return told(handle.write(stamp, entry, [] { stopHere(); }));
   // The client's own check, as good as it can be: it asks the fence itself, and the answer is right at that moment.
   const auto seen = handle.highestSeen(stamp.lease);
-  if (seen.has_error()) return "trouble " + FenceError{seen.error()}.message;
-  if (const auto refusal = fenceRefusal(stamp, *seen)) return "trouble refused too early: " + refusal->message;
+  if (seen.has_error()) return "error " + FenceError{seen.error()}.message;
+  if (const auto error = termError(stamp, *seen)) return "error refused too early: " + error->message;
   stopHere();
   if (pause == "before") return told(handle.write(stamp, entry, {}));
-  return handle.writeBare(stamp, entry) ? "accepted" : "trouble of the bare write";
+  return handle.writeBare(stamp, entry) ? "accepted" : "error of the bare write";
 }
 
 int obey(FenceHandle& handle, const std::string& holder) {

@@ -18,7 +18,7 @@ struct RaceBoard {
   std::atomic<std::uint64_t> lastToken{0};  ///< as in an election, each token is given out once
   std::atomic<std::uint64_t> attempts{0};
   std::atomic<std::uint64_t> limit{0};  ///< writers end by themselves after this many attempts
-  std::atomic<std::uint64_t> accepted{0}, stale{0}, troubles{0};
+  std::atomic<std::uint64_t> accepted{0}, stale{0}, errors{0};
 };
 
 /// A RaceBoard in its own file, mapped while the object lives.
@@ -62,7 +62,7 @@ class WriterProcess {
   /// False if the process ended instead.
   [[nodiscard]] bool waitForStop();
   void wake();
-  /// "accepted", "stale 5 7", "foreign 5 b" or "trouble <message>"; empty if the process ended.
+  /// "accepted", "stale 5 7", "foreign 5 b" or "error <message>"; empty if the process ended.
   [[nodiscard]] std::string answer();
 
   /// SIGKILL. True if that ended it, or if it had ended with exit code 0: it had no error of its own.

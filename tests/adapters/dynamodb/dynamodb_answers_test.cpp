@@ -67,8 +67,8 @@ TEST(DynamoDbAnswers, aWriteIsDoneOnlyIfTheAnswerTellsTheConsumedCapacity) {
     for (const auto& written : {fence.write(stamp, put), fence.write(stamp, update), fence.transact(stamp, {put})}) {
       ASSERT_TRUE(written.has_error()) << lie;
       const FenceError error = written.error();
-      ASSERT_NE(error.trouble(), nullptr) << lie;
-      EXPECT_TRUE(error.trouble()->mayBeWritten) << lie;
+      ASSERT_NE(error.writeError(), nullptr) << lie;
+      EXPECT_TRUE(error.writeError()->mayBeWritten) << lie;
     }
   }
 }
@@ -108,7 +108,7 @@ TEST(DynamoDbAnswers, anUpdateKeepsItsExpressionAroundTheTerm) {
   EXPECT_EQ(sent("ADD ASSET :n"), "SET #tenureFence = :tenureTerm ADD ASSET :n");
 }
 
-TEST(DynamoDbAnswers, aRefusalIsBelievedOnlyAsAnError) {
+TEST(DynamoDbAnswers, aRejectionIsBelievedOnlyAsAnError) {
   const std::string stale =
       R"({"__type":"x#ConditionalCheckFailedException","Item":{"tenure_fence:billing":{"M":{"token":{"N":"9"},)"
       R"("holder":{"S":"b"}}}}})";

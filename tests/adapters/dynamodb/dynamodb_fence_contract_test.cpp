@@ -68,7 +68,7 @@ class DynamoDbHandle final : public FenceHandle {
   static FenceResult<void> told(const FenceResult<DynamoDbWritten>& written) {
     if (!written) return written.error();
     if (*written == DynamoDbWritten::done) return {};
-    return fenceTrouble({ErrorClass::misconfigured, "a condition failed where there is none"});
+    return fenceError({ErrorClass::misconfigured, "a condition failed where there is none"});
   }
   test::BareTable table_;
   bool transactions_;

@@ -91,8 +91,8 @@ TEST_F(DynamoDbFenceTest, whatCannotBeFencedIsRefusedBeforeItIsSent) {
   noTable.table.clear();
   for (const DynamoDbWrite& bad : {erase(oneKey), noJson, noTable, put(""), put("[]")}) {
     const FenceError error = fence_.write(stamp(5), bad).error();
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured) << error.message;
-    EXPECT_FALSE(error.trouble()->mayBeWritten);
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured) << error.message;
+    EXPECT_FALSE(error.writeError()->mayBeWritten);
   }
   EXPECT_TRUE(fence_.transact(stamp(5), {}).has_error());
   DynamoDbFence unguarded{optionsFor("")};
@@ -108,7 +108,7 @@ TEST_F(DynamoDbFenceTest, anAttributeThatIsNoTokenFailsClosed) {
                       {"Item", {{"key", {{"S", "one"}}}, {"tenure_fence:billing", boost::json::parse(fence)}}}});
     const auto refused = fence_.write(stamp(5), put(one));
     ASSERT_TRUE(refused.has_error()) << fence;
-    EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::corrupt) << fence;
+    EXPECT_EQ(FenceError{refused.error()}.writeError()->error.errorClass, ErrorClass::corrupt) << fence;
   }
 }
 
@@ -116,7 +116,7 @@ TEST_F(DynamoDbFenceTest, aMissingTableIsTold) {
   DynamoDbWrite elsewhere = put(one);
   elsewhere.table = "no-such-table";
   const FenceError error = fence_.write(stamp(5), elsewhere).error();
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured);
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured);
   EXPECT_NE(error.message.find("ResourceNotFoundException"), std::string::npos) << error.message;
 }
 

@@ -278,7 +278,7 @@ TEST_F(FenceProxy, whoExpectsContinueIsRefusedBeforeTheBody) {
   EXPECT_EQ(good.read()->body(), "body");
 }
 
-TEST_F(FenceProxy, onlyAFencesRefusalBearsTheHeader) {
+TEST_F(FenceProxy, onlyAFencesRejectionBearsTheHeader) {
   start();
   EXPECT_EQ(send({"GET", "/forged", ""}).fencingToken, "");
 }

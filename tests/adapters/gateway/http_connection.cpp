@@ -9,7 +9,7 @@ using boost::asio::ip::tcp;
 
 namespace {
 
-FenceError lost(const char* what, bool maySent) { return fenceTrouble({ErrorClass::transient, what}, maySent); }
+FenceError lost(const char* what, bool maySent) { return fenceError({ErrorClass::transient, what}, maySent); }
 
 std::string textOf(boost::beast::string_view text) { return {text.data(), text.size()}; }
 

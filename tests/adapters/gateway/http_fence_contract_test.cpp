@@ -58,7 +58,7 @@ class HttpHandle final : public FenceHandle {
  private:
   static FenceResult<void> told(const FenceResult<HttpReply>& reply) {
     if (!reply) return reply.error();
-    if (reply->status != 200) return fenceTrouble({ErrorClass::transient, std::to_string(reply->status) + reply->body});
+    if (reply->status != 200) return fenceError({ErrorClass::transient, std::to_string(reply->status) + reply->body});
     return {};
   }
 

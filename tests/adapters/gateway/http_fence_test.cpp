@@ -38,10 +38,10 @@ class Asked {
   }
   [[nodiscard]] bool passes() { return std::holds_alternative<FencePass>(verdict()); }
   [[nodiscard]] int status() {
-    const auto* refusal = std::get_if<HttpRefusal>(&verdict());
-    return refusal == nullptr ? 0 : refusal->status;
+    const auto* problem = std::get_if<HttpProblem>(&verdict());
+    return problem == nullptr ? 0 : problem->status;
   }
-  [[nodiscard]] const HttpRefusal& refusal() { return std::get<HttpRefusal>(verdict()); }
+  [[nodiscard]] const HttpProblem& problem() { return std::get<HttpProblem>(verdict()); }
   void end() { verdict() = FencePass{}; }
   [[nodiscard]] const FencePass& pass() { return std::get<FencePass>(verdict()); }
 
@@ -92,8 +92,8 @@ class HttpFenceTest : public testing::Test {
   HttpFenceOptions options_{.leases = {"billing", "Other/1"}, .memory = directory_.file("fence.db")};
 };
 
-std::string headerOf(const HttpRefusal& refusal, const std::string& name) {
-  for (const auto& [key, value] : refusal.headers) {
+std::string headerOf(const HttpProblem& problem, const std::string& name) {
+  for (const auto& [key, value] : problem.headers) {
     if (key == name) return value;
   }
   return {};
@@ -104,26 +104,26 @@ TEST_F(HttpFenceTest, refusesAFormerTermAndNamesBothTokens) {
   EXPECT_TRUE(Asked(*fence, post(R"(billing=42;holder="b#2")")).passes());
   Asked stale{*fence, post(R"(billing=41;holder="a#1")")};
   ASSERT_EQ(stale.status(), 409);
-  EXPECT_EQ(headerOf(stale.refusal(), "Content-Type"), "application/problem+json");
+  EXPECT_EQ(headerOf(stale.problem(), "Content-Type"), "application/problem+json");
   EXPECT_EQ(
-      stale.refusal().body,
+      stale.problem().body,
       "{\"type\":\"urn:tenure:fence:stale-token\",\"title\":\"The term of this request is over\",\"status\":409,"
       "\"detail\":\"lease \\\"billing\\\": refused a write of a (1) with fencing token 41, because b (2) has written "
       "with token 42; the writer's term is over and its work must stop\",\"lease\":\"billing\",\"token\":41,"
       "\"highestSeen\":42,\"holder\":\"b#2\"}\n");
   const TermStamp mine{"billing", FencingToken{41}, "a#1"};
-  const auto error = httpFenceError(mine, 409, "application/problem+json", headerOf(stale.refusal(), "Fencing-Token"));
+  const auto error = httpFenceError(mine, 409, "application/problem+json", headerOf(stale.problem(), "Fencing-Token"));
   ASSERT_TRUE(error);
   EXPECT_EQ(*error->stale(), (StaleToken{FencingToken{41}, FencingToken{42}}));
 }
 
-TEST_F(HttpFenceTest, aClientDoesNotTakeAnAnswerOfTheServiceForARefusal) {
+TEST_F(HttpFenceTest, aClientDoesNotTakeAnAnswerOfTheServiceForARejection) {
   const TermStamp mine{"billing", FencingToken{41}, "a#1"};
   EXPECT_FALSE(httpFenceError(mine, 409, "application/json", "billing=42"));
   EXPECT_FALSE(httpFenceError(mine, 409, "application/problem+json", ""));
   EXPECT_FALSE(httpFenceError(mine, 409, "application/problem+json", "other=42"));
   EXPECT_FALSE(httpFenceError(mine, 200, "application/problem+json", "billing=42"));
-  EXPECT_FALSE(httpFenceError(mine, 409, "application/problem+json", "billing=40")) << "that is no refusal";
+  EXPECT_FALSE(httpFenceError(mine, 409, "application/problem+json", "billing=40")) << "that is no rejection";
 }
 
 TEST_F(HttpFenceTest, theSameTokenOfAnotherHolderIsRefused) {
@@ -131,7 +131,7 @@ TEST_F(HttpFenceTest, theSameTokenOfAnotherHolderIsRefused) {
   EXPECT_TRUE(Asked(*fence, post(R"(billing=42;holder="b#2")")).passes());
   Asked foreign{*fence, post(R"(billing=42;holder="c#3")")};
   EXPECT_EQ(foreign.status(), 409);
-  EXPECT_NE(foreign.refusal().body.find("foreign-term"), std::string::npos);
+  EXPECT_NE(foreign.problem().body.find("foreign-term"), std::string::npos);
 }
 
 TEST_F(HttpFenceTest, theStatusMayBe412) {
@@ -293,7 +293,7 @@ TEST_F(HttpFenceTest, aMarkThatCannotBeWrittenLetsNobodyPass) {
   change("CREATE TRIGGER full BEFORE UPDATE ON tenure_fence_passed BEGIN SELECT RAISE(ABORT, 'disk full'); END");
   older.end();
   EXPECT_EQ(newer.status(), 503);
-  EXPECT_NE(newer.refusal().body.find("disk full"), std::string::npos) << newer.refusal().body;
+  EXPECT_NE(newer.problem().body.find("disk full"), std::string::npos) << newer.problem().body;
   EXPECT_EQ(Asked(*fence, post("billing=6")).status(), 503);
   change("DROP TRIGGER full");
   EXPECT_TRUE(Asked(*fence, post("billing=6")).passes());
@@ -309,7 +309,7 @@ TEST_F(HttpFenceTest, aFenceWhoseMemoryWasReplacedLetsNoTokenPass) {
   EXPECT_TRUE(Asked(*other, post("billing=6")).passes());
   Asked stale{*fence, post("billing=5")};
   EXPECT_EQ(stale.status(), 503);
-  EXPECT_NE(stale.refusal().body.find("was removed or replaced"), std::string::npos) << stale.refusal().body;
+  EXPECT_NE(stale.problem().body.find("was removed or replaced"), std::string::npos) << stale.problem().body;
 }
 
 TEST_F(HttpFenceTest, aMemoryWithARelativePathIsStillThereAfterAChangeOfTheDirectory) {
@@ -444,7 +444,7 @@ TEST_F(HttpFenceTest, withKeysOnlySignedRequestsPass) {
   bad = good;
   bad.body = &other;
   EXPECT_EQ(Asked(*fence, bad).status(), 403) << "another body";
-  EXPECT_FALSE(fence->refusalByHead(bad)) << "the head alone says nothing of the body";
+  EXPECT_FALSE(fence->problemByHead(bad)) << "the head alone says nothing of the body";
   const std::string none;
   bad = good;
   bad.body = &none;

@@ -22,7 +22,7 @@ TermMarks seenOnly(const TermStamp& of) { return {of, std::nullopt}; }
 /// Has the term stored, and its requests passed.
 void know(LeaseGate& gate, const TermStamp& of) { (void)gate.stored(both(of)); }
 
-const FenceError diskFull = fenceTrouble({ErrorClass::transient, "disk full"});
+const FenceError diskFull = fenceError({ErrorClass::transient, "disk full"});
 
 TEST(LeaseGate, theFirstRequestOfATermPassesWhenItsTokenIsDurable) {
   LeaseGate gate{std::nullopt, 10};
@@ -136,7 +136,7 @@ TEST(LeaseGate, onlySoManyWait) {
   (void)gate.arrive(3, stamp(6));
   const auto effects = gate.arrive(4, stamp(6));
   ASSERT_EQ(effects.refused.size(), 1U);
-  EXPECT_EQ(effects.refused[0].error.trouble()->error.errorClass, ErrorClass::throttled);
+  EXPECT_EQ(effects.refused[0].error.writeError()->error.errorClass, ErrorClass::throttled);
   EXPECT_EQ(gate.arrive(5, stamp(7)).refused.size(), 2U) << "a later term takes their places";
 }
 

@@ -1,4 +1,4 @@
-// A look and its writes, over pods in memory: races, refusals, and what is said of them.
+// A look and its writes, over pods in memory: races, rejections, and what is said of them.
 #include "adapters/pod_label/src/pod_keeper.hpp"
 
 #include <map>
@@ -42,12 +42,12 @@ class PodsInMemory {
     if (auto answer = before(request)) return *std::move(answer);
     if (request.target.starts_with(path + "?")) return listed();
     const auto found = pods.find(request.target.substr(path.size() + 1));
-    if (found == pods.end()) return refusal(404, "not found");
+    if (found == pods.end()) return errorAnswer(404, "not found");
     if (request.method == "GET") return Reply{200, textOf(*found)};
     return patched(*found, boost::json::parse(request.body).at("metadata").get_object());
   }
 
-  [[nodiscard]] static Outcome refusal(int status, const std::string& message) {
+  [[nodiscard]] static Outcome errorAnswer(int status, const std::string& message) {
     return Reply{status, R"({"kind":"Status","status":"Failure","message":")" + message + "\"}"};
   }
 
@@ -72,7 +72,7 @@ class PodsInMemory {
   }
   static Outcome patched(std::pair<const std::string, Shown>& pod, const boost::json::object& metadata) {
     if (metadata.at("resourceVersion").as_string() != std::to_string(pod.second.revision))
-      return refusal(409, "the object has been modified");
+      return errorAnswer(409, "the object has been modified");
     pod.second.leads = metadata.at("labels").at("tenure.dev/role").is_string();
     pod.second.token = metadata.at("annotations").at("tenure.dev/token").as_string().c_str();
     ++pod.second.revision;
@@ -106,9 +106,9 @@ class PodKeeperTest : public testing::Test {
       return std::nullopt;
     };
   }
-  static void expectTrouble(const Report& report, const std::string& words) {
-    ASSERT_TRUE(report.trouble) << "expected: " << words;
-    EXPECT_NE(report.trouble->message.find(words), std::string::npos) << report.trouble->message;
+  static void expectError(const Report& report, const std::string& words) {
+    ASSERT_TRUE(report.error) << "expected: " << words;
+    EXPECT_NE(report.error->message.find(words), std::string::npos) << report.error->message;
   }
 
   PodsInMemory server_{{{"a", {}}, {"b", {}}, {"c", {}}}};
@@ -118,7 +118,7 @@ TEST_F(PodKeeperTest, theElectedPodHasTheLabelAndNoOtherOne) {
   server_.pods["b"] = {true, "6"};
   server_.pods["c"] = {true, ""};
   const Report report = keep("a", 7);
-  EXPECT_FALSE(report.trouble);
+  EXPECT_FALSE(report.error);
   EXPECT_EQ(server_.pods, (Pods{{"a", {true, "7"}}, {"b", {false, "7"}}, {"c", {false, "7"}}}));
   EXPECT_EQ(report.done.size(), 3U);
 }
@@ -127,7 +127,7 @@ TEST_F(PodKeeperTest, aLookAtWhatIsWellIsOneRequest) {
   static_cast<void>(keep("a", 7));
   server_.asked.clear();
   const Report report = keep("a", 7);
-  EXPECT_TRUE(report.done.empty() && !report.trouble);
+  EXPECT_TRUE(report.done.empty() && !report.error);
   EXPECT_EQ(server_.asked, std::vector<std::string>{"GETs"});
 }
 
@@ -136,15 +136,15 @@ TEST_F(PodKeeperTest, aPodThatChangesMeanwhileIsLookedAtAgain) {
     ++server_.pods["a"].revision;  // as the kubelet does
     return std::nullopt;
   });
-  EXPECT_FALSE(keep("a", 7).trouble);
+  EXPECT_FALSE(keep("a", 7).error);
   EXPECT_EQ(server_.pods["a"], (PodsInMemory::Shown{true, "7"}));
 }
 
 TEST_F(PodKeeperTest, othersThatChangeAPodAllTheTimeAreTold) {
-  answer("PATCH", PodsInMemory::refusal(409, "the object has been modified"));
+  answer("PATCH", PodsInMemory::errorAnswer(409, "the object has been modified"));
   const Report report = keep("a", 7);
-  expectTrouble(report, "others kept changing the pods");
-  EXPECT_TRUE(mayPass(*report.trouble));
+  expectError(report, "others kept changing the pods");
+  EXPECT_TRUE(mayPass(*report.error));
 }
 
 /// Both looked, then the later one wrote first.
@@ -154,7 +154,7 @@ TEST_F(PodKeeperTest, aFormerLeaderThatWasSeenDoesNotOverwriteItsSuccessor) {
     static_cast<void>(keep("b", 8));  // takes the label from a, and marks it
     return std::nullopt;
   });
-  expectTrouble(keep("a", 7), "is marked with fencing token 8, so the term with token 7 no longer leads");
+  expectError(keep("a", 7), "is marked with fencing token 8, so the term with token 7 no longer leads");
   EXPECT_EQ(server_.pods, (Pods{{"a", {false, "8"}}, {"b", {true, "8"}}, {"c", {}}}));
 }
 
@@ -164,11 +164,11 @@ TEST_F(PodKeeperTest, aLateWriteOfAFormerLeaderIsHealedAtTheNextLook) {
     static_cast<void>(keep("b", 8));
     return std::nullopt;
   });
-  EXPECT_FALSE(keep("a", 7).trouble) << "nothing could hold the write up";
+  EXPECT_FALSE(keep("a", 7).error) << "nothing could hold the write up";
   EXPECT_TRUE(server_.pods["a"].leads);
-  expectTrouble(keep("a", 7), "pod b is marked with fencing token 8");
+  expectError(keep("a", 7), "pod b is marked with fencing token 8");
   EXPECT_TRUE(server_.pods["b"].leads);
-  EXPECT_FALSE(keep("b", 8).trouble);
+  EXPECT_FALSE(keep("b", 8).error);
   EXPECT_EQ(server_.pods, (Pods{{"a", {false, "8"}}, {"b", {true, "8"}}, {"c", {}}}));
 }
 
@@ -176,7 +176,7 @@ TEST_F(PodKeeperTest, aTermThatIsOverWritesNothingMore) {
   server_.pods["b"] = {true, "6"};
   int left = 1;
   const Report report = keeperOf("a").keep(FencingToken{7}, [&] { return left-- > 0; });
-  EXPECT_FALSE(report.trouble);
+  EXPECT_FALSE(report.error);
   EXPECT_EQ(server_.pods, (Pods{{"a", {}}, {"b", {false, "7"}}, {"c", {}}}));
 }
 
@@ -186,53 +186,53 @@ TEST_F(PodKeeperTest, aPodThatIsGoneHasNoLabel) {
     server_.pods.erase("b");
     return std::nullopt;
   });
-  EXPECT_FALSE(keep("a", 7).trouble);
+  EXPECT_FALSE(keep("a", 7).error);
   EXPECT_EQ(server_.pods, (Pods{{"a", {true, "7"}}, {"c", {}}}));
 }
 
-TEST_F(PodKeeperTest, troubleWithAnotherPodDoesNotKeepTheLabelFromTheOwnOne) {
+TEST_F(PodKeeperTest, anErrorWithAnotherPodDoesNotKeepTheLabelFromTheOwnOne) {
   server_.pods["b"] = {true, "6"};
-  beforeThePatch([] { return PodsInMemory::refusal(500, "etcd"); });
-  expectTrouble(keep("a", 7), "removing the label from pod b: the server answered 500: \"etcd\"");
+  beforeThePatch([] { return PodsInMemory::errorAnswer(500, "etcd"); });
+  expectError(keep("a", 7), "removing the label from pod b: the server answered 500: \"etcd\"");
   EXPECT_EQ(server_.pods["a"], (PodsInMemory::Shown{true, "7"}));
 }
 
 TEST_F(PodKeeperTest, aMissingRightIsNamed) {
   const std::string where = "Kubernetes at https://server, namespace jobs: ";
-  answer("PATCH", PodsInMemory::refusal(403, "no"));
-  expectTrouble(keep("a", 7), where +
-                                  "labelling pod a: the server answered 403: \"no\". The right to patch pods is "
-                                  "missing. Bind a Role with the verbs get, list and patch on pods");
-  answer("GET", PodsInMemory::refusal(403, "no"));
-  expectTrouble(keep("a", 7), "The right to list pods is missing");
-  expectTrouble(keeperOf("a").withdraw(FencingToken{7}), "The right to get pods is missing");
+  answer("PATCH", PodsInMemory::errorAnswer(403, "no"));
+  expectError(keep("a", 7), where +
+                                "labelling pod a: the server answered 403: \"no\". The right to patch pods is "
+                                "missing. Bind a Role with the verbs get, list and patch on pods");
+  answer("GET", PodsInMemory::errorAnswer(403, "no"));
+  expectError(keep("a", 7), "The right to list pods is missing");
+  expectError(keeperOf("a").withdraw(FencingToken{7}), "The right to get pods is missing");
 }
 
 TEST_F(PodKeeperTest, aPodThatIsNotThereIsTold) {
-  expectTrouble(keep("z", 7),
-                "reading pod z: the server answered 404: \"not found\". Give the name of the pod in "
-                "which this process runs");
+  expectError(keep("z", 7),
+              "reading pod z: the server answered 404: \"not found\". Give the name of the pod in "
+              "which this process runs");
 }
 
 TEST_F(PodKeeperTest, aSelectorThatDoesNotFindTheOwnPodIsTold) {
   server_.pods["a"].hidden = true;
-  EXPECT_FALSE(keep("a", 7).trouble) << "the label is new";
-  expectTrouble(keep("a", 7), "the selector \"app=a\" does not match the pod of this process, a");
+  EXPECT_FALSE(keep("a", 7).error) << "the label is new";
+  expectError(keep("a", 7), "the selector \"app=a\" does not match the pod of this process, a");
 }
 
 TEST_F(PodKeeperTest, anAnswerThatDoesNotComeIsTold) {
   answer("GET", CallFault{{ErrorClass::transient, "no answer in 5 s"}, true});
-  expectTrouble(keep("a", 7), "listing the pods with tenure.dev/role=leader: no answer in 5 s");
+  expectError(keep("a", 7), "listing the pods with tenure.dev/role=leader: no answer in 5 s");
   answer("GET", Reply{200, "<html>"});
-  expectTrouble(keep("a", 7), "the answer is not a PodList");
+  expectError(keep("a", 7), "the answer is not a PodList");
 }
 
 TEST_F(PodKeeperTest, atTheEndOfATermTheLabelIsTakenFromTheOwnPod) {
   static_cast<void>(keep("a", 7));
-  EXPECT_FALSE(keeperOf("a").withdraw(FencingToken{7}).trouble);
+  EXPECT_FALSE(keeperOf("a").withdraw(FencingToken{7}).error);
   EXPECT_EQ(server_.pods["a"], (PodsInMemory::Shown{false, "7"}));
   static_cast<void>(keep("a", 9));
-  EXPECT_FALSE(keeperOf("a").withdraw(FencingToken{7}).trouble);
+  EXPECT_FALSE(keeperOf("a").withdraw(FencingToken{7}).error);
   EXPECT_TRUE(server_.pods["a"].leads) << "of a later term";
 }
 
@@ -248,9 +248,9 @@ TEST_F(PodKeeperTest, theRightsAreAskedForInOneRequest) {
   ASSERT_TRUE(missing.has_error());
   EXPECT_NE(missing.error().message.find("the user may not list, patch pods there"), std::string::npos)
       << missing.error().message;
-  answer("POST", PodsInMemory::refusal(403, "no"));
+  answer("POST", PodsInMemory::errorAnswer(403, "no"));
   EXPECT_TRUE(keeperOf("a").checkRights().has_value()) << "the server does not tell";
-  answer("POST", PodsInMemory::refusal(500, "no"));
+  answer("POST", PodsInMemory::errorAnswer(500, "no"));
   EXPECT_TRUE(keeperOf("a").checkRights().has_error());
 }
 

@@ -144,14 +144,13 @@ TEST_F(PodLabelServer, aWriteAfterAStaleLookIsRefused) {
                      return answerOf(r);
                    }).keep(FencingToken{8}, [] {
                        return true;
-                     }).trouble);
+                     }).error);
     }
     return answerOf(request);
   });
   const auto report = former.keep(FencingToken{7}, [] { return true; });
-  ASSERT_TRUE(report.trouble);
-  EXPECT_NE(report.trouble->message.find("is marked with fencing token 8"), std::string::npos)
-      << report.trouble->message;
+  ASSERT_TRUE(report.error);
+  EXPECT_NE(report.error->message.find("is marked with fencing token 8"), std::string::npos) << report.error->message;
   EXPECT_EQ(leaders(), Names{"b"});
 }
 

@@ -1,4 +1,4 @@
-// What is logged: each kind of trouble once, and that it is over.
+// What is logged: each kind of error once, and that it is over.
 #include "adapters/pod_label/src/routing_log.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ class RoutingLogTest : public testing::Test {
     log_.take(report, FencingToken{7});
     return lines_;
   }
-  static Report trouble(const std::string& message) { return {{}, StoreError{ErrorClass::transient, message}}; }
+  static Report errorOf(const std::string& message) { return {{}, StoreError{ErrorClass::transient, message}}; }
 
   std::vector<std::string> lines_{};
   RoutingLog log_{Logger{LogLevel::info, [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }}};
@@ -21,14 +21,14 @@ class RoutingLogTest : public testing::Test {
 
 using Lines = std::vector<std::string>;
 
-TEST_F(RoutingLogTest, eachKindOfTroubleIsToldOnce) {
-  EXPECT_EQ(linesOf(trouble("port 1")), (Lines{"routing: port 1. The election continues"}));
-  EXPECT_EQ(linesOf(trouble("port 2")), Lines{});
-  EXPECT_EQ(linesOf(trouble("another")), (Lines{"routing: another. The election continues"}));
-  EXPECT_EQ(linesOf(trouble("port 3")), Lines{});
+TEST_F(RoutingLogTest, eachKindOfErrorIsToldOnce) {
+  EXPECT_EQ(linesOf(errorOf("port 1")), (Lines{"routing: port 1. The election continues"}));
+  EXPECT_EQ(linesOf(errorOf("port 2")), Lines{});
+  EXPECT_EQ(linesOf(errorOf("another")), (Lines{"routing: another. The election continues"}));
+  EXPECT_EQ(linesOf(errorOf("port 3")), Lines{});
   EXPECT_EQ(linesOf({}), (Lines{"routing: works again"}));
   EXPECT_EQ(linesOf({}), Lines{});
-  EXPECT_EQ(linesOf(trouble("port 4")).size(), 1U) << "it is news again";
+  EXPECT_EQ(linesOf(errorOf("port 4")).size(), 1U) << "it is news again";
 }
 
 TEST_F(RoutingLogTest, whatWasChangedIsTold) {

@@ -25,7 +25,7 @@ class RedisFenceTest : public testing::Test {
   void reconnect() { connection_ = test::connectRedis(server_.socket()); }
   [[nodiscard]] ErrorClass classOf(const FenceResult<RedisReplies>& result) const {
     const FenceError error = result.error();
-    return error.trouble()->error.errorClass;
+    return error.writeError()->error.errorClass;
   }
 
   test::RedisServer server_;
@@ -59,7 +59,7 @@ TEST_F(RedisFenceTest, anAnswerThatTheScriptCannotHaveGivenIsNoSuccess) {
   for (int i = 0; i < 3; ++i) {
     const auto answered = fence.write(stamp(5), write);
     ASSERT_TRUE(answered.has_error()) << "the answer to another command was taken for this one's";
-    EXPECT_TRUE(FenceError{answered.error()}.trouble()->mayBeWritten);
+    EXPECT_TRUE(FenceError{answered.error()}.writeError()->mayBeWritten);
   }
   redisAppendCommand(connection_.get(), "PING");
   EXPECT_TRUE(fence.highestSeen("none").has_error()) << "+OK is no proof that there is no token";
@@ -83,10 +83,10 @@ TEST_F(RedisFenceTest, aLostConnectionIsToldAndNotBelieved) {
   const auto lost = fence.write(stamp(5), {{"n"}, {{"INCR", "n"}}});
   ASSERT_TRUE(lost.has_error());
   const FenceError error = lost.error();
-  EXPECT_TRUE(error.trouble()->mayBeWritten);
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::transient);
+  EXPECT_TRUE(error.writeError()->mayBeWritten);
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::transient);
   const FenceError again = fence.write(stamp(5), {}).error();
-  EXPECT_FALSE(again.trouble()->mayBeWritten) << "nothing is sent on a broken connection";
+  EXPECT_FALSE(again.writeError()->mayBeWritten) << "nothing is sent on a broken connection";
   server_.start();
 }
 
@@ -101,11 +101,11 @@ TEST_F(RedisFenceTest, aRefusedCommandEndsTheWriteThere) {
   RedisFence fence = open();
   askRedis(*connection_, {"SET", "text", "x"});
   const FenceError first = fence.write(stamp(5), {{"text", "n"}, {{"INCR", "text"}, {"INCR", "n"}}}).error();
-  EXPECT_FALSE(first.trouble()->mayBeWritten);
+  EXPECT_FALSE(first.writeError()->mayBeWritten);
   EXPECT_NE(first.message.find("command 1 of a fenced write: ERR value is not an integer"), std::string::npos)
       << first.message;
   const FenceError second = fence.write(stamp(5), {{"text", "n"}, {{"INCR", "n"}, {"INCR", "text"}}}).error();
-  EXPECT_TRUE(second.trouble()->mayBeWritten) << "what was before stays";
+  EXPECT_TRUE(second.writeError()->mayBeWritten) << "what was before stays";
   EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"1"});
 }
 
@@ -141,7 +141,7 @@ TEST_F(RedisFenceTest, aServerWithoutMemoryLeavesNothingBehind) {
 TEST_F(RedisFenceTest, waitsForReplicasIfAsked) {
   RedisFence fence = open({.waitReplicas = 1, .waitTimeout = std::chrono::milliseconds{50}});
   const FenceError error = fence.write(stamp(5), {{"n"}, {{"INCR", "n"}}}).error();
-  EXPECT_TRUE(error.trouble()->mayBeWritten);
+  EXPECT_TRUE(error.writeError()->mayBeWritten);
   EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"1"}) << "there is no replica, but the write is done";
 }
 

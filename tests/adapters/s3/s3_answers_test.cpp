@@ -101,7 +101,7 @@ TEST(S3Answers, aWriteIsDoneOnlyIfTheAnswerHasStatus200AStrongEtagAndNoBody) {
     options.timeout = std::chrono::milliseconds{30};
     const auto written = S3Fence{options, s3}.write(termOf(5), {.key = place, .bytes = "one"});
     ASSERT_TRUE(written.has_error()) << lie.status << lie.body;
-    EXPECT_TRUE(FenceError{written.error()}.trouble()->mayBeWritten);
+    EXPECT_TRUE(FenceError{written.error()}.writeError()->mayBeWritten);
     EXPECT_EQ(s3->at(place), "");
   }
 }
@@ -144,7 +144,7 @@ TEST(S3Answers, aStoredTokenAboveTheGreatestIsDamageThatIsNamedWithItsWayOut) {
   const auto refused = open(s3).write(termOf(maxFencingToken.value()), {.key = place, .bytes = "two"});
   ASSERT_TRUE(refused.has_error());
   const FenceError error = refused.error();
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt);
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::corrupt);
   for (const char* part : {"key state", "9223372036854775807", "tenure fence recover"}) {
     EXPECT_NE(error.message.find(part), std::string::npos) << error.message;
   }

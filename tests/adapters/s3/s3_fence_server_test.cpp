@@ -25,8 +25,8 @@ class S3FenceServerTest : public testing::Test {
 TEST_F(S3FenceServerTest, aMissingBucketIsTold) {
   S3Fence fence = open(bucket_.name());
   const FenceError error = fence.write(stampOf(5), {.key = "k", .bytes = "x"}).error();
-  ASSERT_NE(error.trouble(), nullptr);
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured) << error.message;
+  ASSERT_NE(error.writeError(), nullptr);
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured) << error.message;
   EXPECT_NE(error.message.find("NoSuchBucket"), std::string::npos) << error.message;
   EXPECT_NE(error.message.find(bucket_.name()), std::string::npos) << error.message;
 }
@@ -37,8 +37,8 @@ TEST_F(S3FenceServerTest, anObjectOfOthersIsNotOverwritten) {
     bucket_.put("k", bytes);
     S3Fence fence = open(bucket_.name());
     const FenceError error = fence.write(stampOf(5), {.key = "k", .bytes = "x"}).error();
-    ASSERT_NE(error.trouble(), nullptr) << error.message;
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt) << error.message;
+    ASSERT_NE(error.writeError(), nullptr) << error.message;
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::corrupt) << error.message;
     EXPECT_EQ(bucket_.get("k"), bytes);
   }
 }
@@ -62,14 +62,14 @@ TEST_F(S3FenceServerTest, bytesOfEveryKindAndSizeComeBack) {
   }
 }
 
-TEST_F(S3FenceServerTest, aReadThatIsLongerThanAllowedIsTrouble) {
+TEST_F(S3FenceServerTest, aReadThatIsLongerThanAllowedIsAnError) {
   bucket_.create();
   S3Fence writer = open(bucket_.name());
   ASSERT_TRUE(writer.write(stampOf(5), {.key = "k", .bytes = std::string(2'000'000, 'x')}));
   S3Fence reader = open(bucket_.name(), 1'000);
   const FenceError error = reader.read("k").error();
-  ASSERT_NE(error.trouble(), nullptr);
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured) << error.message;
+  ASSERT_NE(error.writeError(), nullptr);
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured) << error.message;
   EXPECT_EQ(reader.highestSeen("k", "billing").value(), stampOf(5)) << "the head alone is short";
 }
 

@@ -148,7 +148,7 @@ TEST_F(S3FenceTest, aLostWriteAfterWhichOthersWroteTwiceIsInDoubt) {
   };
   const auto result = fence.write(stamp(5), put("mine"));
   ASSERT_TRUE(result.has_error());
-  EXPECT_TRUE(FenceError{result.error()}.trouble()->mayBeWritten);
+  EXPECT_TRUE(FenceError{result.error()}.writeError()->mayBeWritten);
   EXPECT_EQ(bytesAt(fence), "y") << "it is not written over what came after it";
 }
 
@@ -168,11 +168,11 @@ TEST_F(S3FenceTest, aServerThatStaysAwayEndsTheCallInDoubt) {
   S3Fence fence = open();
   for (const Turn& fate : {Turn{Fate::lost}, Turn{Fate::error, 500, "InternalError"}}) {
     const FenceError error = failedAfterSending(fence, put("two"), fate);
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::transient) << error.message;
-    EXPECT_TRUE(error.trouble()->mayBeWritten) << error.message;
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::transient) << error.message;
+    EXPECT_TRUE(error.writeError()->mayBeWritten) << error.message;
   }
   const FenceError error = failedAfterSending(fence, put("two"), {Fate::error, 412, "PreconditionFailed"});
-  EXPECT_FALSE(error.trouble()->mayBeWritten) << error.message;
+  EXPECT_FALSE(error.writeError()->mayBeWritten) << error.message;
 }
 
 TEST_F(S3FenceTest, aWriteIsNotRepeatedOnceItsTermIsOver) {
@@ -194,8 +194,8 @@ TEST_F(S3FenceTest, aWriteIsNotRepeatedOnceItsTermIsOver) {
     return Turn{Fate::lost};
   };
   const FenceError doubt = fence.write(term, put("one")).error();
-  ASSERT_NE(doubt.trouble(), nullptr) << "something was sent: " << doubt.message;
-  EXPECT_TRUE(doubt.trouble()->mayBeWritten);
+  ASSERT_NE(doubt.writeError(), nullptr) << "something was sent: " << doubt.message;
+  EXPECT_TRUE(doubt.writeError()->mayBeWritten);
 }
 
 TEST_F(S3FenceTest, aServerThatIgnoresConditionsIsRefused) {
@@ -204,27 +204,28 @@ TEST_F(S3FenceTest, aServerThatIgnoresConditionsIsRefused) {
     (match ? s3_->honoursIfMatch : s3_->honoursIfNoneMatch) = false;
     S3Fence fence = open();
     const FenceError error = fence.write(stamp(5), put("one")).error();
-    ASSERT_NE(error.trouble(), nullptr);
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured);
+    ASSERT_NE(error.writeError(), nullptr);
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured);
     EXPECT_NE(error.message.find(match ? "ignores If-Match" : "ignores If-None-Match"), std::string::npos)
         << error.message;
     EXPECT_EQ(s3_->keys(), std::vector<std::string>{probeKey}) << "nothing but the probe was written";
   }
 }
 
-TEST_F(S3FenceTest, aServerWithoutConditionsIsToldFromOneInTrouble) {
+TEST_F(S3FenceTest, aServerWithoutConditionsIsToldFromOneThatFails) {
   s3_->turn = [](const aws::ObjectRequest&) { return Turn{Fate::error, 501, "NotImplemented"}; };
   S3Fence fence = open();
   const FenceError error = fence.write(stamp(5), put("one")).error();
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured);
-  EXPECT_FALSE(error.trouble()->mayBeWritten);
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured);
+  EXPECT_FALSE(error.writeError()->mayBeWritten);
   s3_->turn = [](const aws::ObjectRequest&) { return Turn{Fate::error, 403, "AccessDenied"}; };
-  EXPECT_EQ(FenceError{fence.write(stamp(5), put("one")).error()}.trouble()->error.errorClass, ErrorClass::credentials);
+  EXPECT_EQ(FenceError{fence.write(stamp(5), put("one")).error()}.writeError()->error.errorClass,
+            ErrorClass::credentials);
   s3_->turn = [](const aws::ObjectRequest&) { return Turn{Fate::error, 404, "NoSuchBucket"}; };
-  EXPECT_EQ(FenceError{fence.write(stamp(5), put("one")).error()}.trouble()->error.errorClass,
+  EXPECT_EQ(FenceError{fence.write(stamp(5), put("one")).error()}.writeError()->error.errorClass,
             ErrorClass::misconfigured);
   s3_->turn = {};
-  EXPECT_EQ(told(fence.write(stamp(5), put("one"))), "written") << "trouble is not remembered";
+  EXPECT_EQ(told(fence.write(stamp(5), put("one"))), "written") << "an error is not remembered";
 }
 
 TEST_F(S3FenceTest, anObjectWithoutAHeadFailsClosed) {
@@ -236,13 +237,14 @@ TEST_F(S3FenceTest, anObjectWithoutAHeadFailsClosed) {
     s3_->put(key, foreign);
     S3Fence other = open();
     const FenceError error = other.write(stamp(9), put("two")).error();
-    ASSERT_NE(error.trouble(), nullptr) << error.message;
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt) << foreign;
+    ASSERT_NE(error.writeError(), nullptr) << error.message;
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::corrupt) << foreign;
     EXPECT_TRUE(other.read(key).has_error());
     EXPECT_EQ(s3_->at(key), foreign) << "not overwritten";
   }
   s3_->put(key, good + "more");
-  EXPECT_EQ(FenceError{fence.read(key).error()}.trouble()->error.errorClass, ErrorClass::corrupt) << "longer than told";
+  EXPECT_EQ(FenceError{fence.read(key).error()}.writeError()->error.errorClass, ErrorClass::corrupt)
+      << "longer than told";
 }
 
 TEST_F(S3FenceTest, aPointerNamesBytesThatLieByThemselves) {
@@ -280,7 +282,7 @@ TEST_F(S3FenceTest, aLostReplyToThePointersBytesDoesNoHarm) {
 TEST_F(S3FenceTest, bytesOfAWriteInDoubtAreKept) {
   timeout_ = 200ms;
   S3Fence fence = open();
-  EXPECT_TRUE(failedAfterSending(fence, put("one", S3Form::pointer), {Fate::lost}).trouble()->mayBeWritten);
+  EXPECT_TRUE(failedAfterSending(fence, put("one", S3Form::pointer), {Fate::lost}).writeError()->mayBeWritten);
   EXPECT_EQ(s3_->keys().size(), 2U) << "the request that names them may arrive yet";
 }
 
@@ -310,8 +312,8 @@ TEST_F(S3FenceTest, whatCannotBeFencedIsRefusedBeforeItIsSent) {
   S3Fence fence = open();
   const auto misused = [&](const S3Put& what) {
     const FenceError error = fence.write(stamp(5), what).error();
-    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured) << error.message;
-    EXPECT_FALSE(error.trouble()->mayBeWritten);
+    EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::misconfigured) << error.message;
+    EXPECT_FALSE(error.writeError()->mayBeWritten);
   };
   misused({.key = ""});
   misused({.key = "\xFF"});

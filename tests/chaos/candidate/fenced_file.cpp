@@ -23,9 +23,9 @@ Written FencedFile::write(const Leadership& term, const EventLog& events, const 
     term.reportStaleToken(stale->highestSeen);
     return Written::refused;
   }
-  events.tell(error.foreign() != nullptr ? "foreign" : "trouble",
+  events.tell(error.foreign() != nullptr ? "foreign" : "error",
               fmt::format(",\"token\":{},\"message\":{}", term.fencingToken().value(), jsonQuoted(error.message)));
-  return error.foreign() != nullptr ? Written::refused : Written::trouble;
+  return error.foreign() != nullptr ? Written::refused : Written::error;
 }
 
 void Dawdler::wait() {

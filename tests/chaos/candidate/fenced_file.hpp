@@ -16,7 +16,7 @@ namespace tenure::chaos {
 
 enum class Written {
   done,
-  trouble,  ///< nothing was written, or nobody knows
+  error,    ///< nothing was written, or nobody knows
   refused,  ///< the fence refused it
 };
 

@@ -35,7 +35,7 @@ class RowJob final : public Job {
     const std::string insert =
         fmt::format("INSERT INTO ledger(token, holder) VALUES({}, '{}')", term.fencingToken().value(), term.holder());
     if (execute(files_.plain(), insert) != SQLITE_OK) {
-      events.tell("plain_trouble", ",\"message\":" + jsonQuoted(sqlite3_errmsg(files_.plain())));
+      events.tell("plain_error", ",\"message\":" + jsonQuoted(sqlite3_errmsg(files_.plain())));
     }
     return files_.write(term, events, [&](sqlite3* db) { return execute(db, insert); });
   }

@@ -32,7 +32,7 @@ class SetJob final : public Job {
 
  private:
   struct Set {
-    Written read{Written::trouble};
+    Written read{Written::error};
     std::string elements;
   };
 

@@ -40,7 +40,7 @@ TEST(DoctorServerReply, TellsTheVersion) {
   net::HttpResponse refused = reply(R"({"gitVersion":"v1"})");
   refused.status = 403;
   EXPECT_EQ(factsIn(refused, date).version, "");
-  EXPECT_EQ(factsIn(refused, date).skew, 0s) << "a refusal has a Date as well";
+  EXPECT_EQ(factsIn(refused, date).skew, 0s) << "a rejection has a Date as well";
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ func claims(session *concurrency.Session, token int64, stop context.Context) (ov
 func term(stop context.Context, client *clientv3.Client, election string, mine *slot) bool {
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(*ttl))
 	if err != nil {
-		tell("trouble", now(), `,"message":%q`, err.Error())
+		tell("error", now(), `,"message":%q`, err.Error())
 		time.Sleep(100 * time.Millisecond)
 		return stop.Err() == nil
 	}
@@ -113,7 +113,7 @@ func term(stop context.Context, client *clientv3.Client, election string, mine *
 	e := concurrency.NewElection(session, election)
 	atomic.StoreInt64(&mine.competing, 1)
 	if err := e.Campaign(stop, fmt.Sprint(os.Getpid())); err != nil {
-		tell("trouble", now(), `,"message":%q`, err.Error())
+		tell("error", now(), `,"message":%q`, err.Error())
 		return stop.Err() == nil
 	}
 	at := now()

@@ -126,7 +126,7 @@ func (c *candidate) Get(ctx context.Context, name string, how meta.GetOptions) (
 		atomic.StoreInt64(&c.mine.competing, 1)
 	}
 	if err != nil {
-		tell("trouble", sent, `,"message":%q`, err.Error())
+		tell("error", sent, `,"message":%q`, err.Error())
 		return got, err
 	}
 	if record := recordOf(got); *believe && !bytes.Equal(record, c.lastRead) {
@@ -151,7 +151,7 @@ func (c *candidate) wouldTake(lease *coordination.Lease) error {
 // wrote: a write that was sent at this instant has its answer.
 func (c *candidate) wrote(sent int64, lease *coordination.Lease, err error) {
 	if err != nil {
-		tell("trouble", sent, `,"message":%q`, err.Error())
+		tell("error", sent, `,"message":%q`, err.Error())
 		return
 	}
 	answered := now()

@@ -12,7 +12,7 @@
 //	{"t":..,"e":"released","u":..,"token":..}         a write that gives the Lease up was applied
 //	{"t":..,"e":"revoked","token":..,"reason":..}     OnStoppedLeading after a term
 //	{"t":..,"e":"seen","leader":..}                   OnNewLeader
-//	{"t":..,"e":"trouble","message":..}               a request failed
+//	{"t":..,"e":"error","message":..}               a request failed
 //
 // With -believe it never writes to the Lease. It prints what client-go makes of it:
 //

@@ -13,7 +13,7 @@
 namespace tenure::test {
 
 /// Each kind has its own random stream, so that leaving one out does not shift the others. New kinds come last.
-enum class Trouble : unsigned {
+enum class Disturbance : unsigned {
   // Drawn for each request to the store.
   loseRequest,
   loseReply,
@@ -50,17 +50,17 @@ enum class Trouble : unsigned {
   refusePayload,  ///< the store says that it can not keep a document
   count
 };
-inline constexpr std::size_t troubles = static_cast<std::size_t>(Trouble::count);
-using TroubleSet = std::bitset<troubles>;
+inline constexpr std::size_t disturbances = static_cast<std::size_t>(Disturbance::count);
+using DisturbanceSet = std::bitset<disturbances>;
 
-[[nodiscard]] std::string_view toString(Trouble trouble) noexcept;
+[[nodiscard]] std::string_view toString(Disturbance disturbance) noexcept;
 /// "all", "none", "crash,late", "all-crash"; empty if a name is not known.
-[[nodiscard]] std::optional<TroubleSet> troublesFrom(std::string_view list);
-[[nodiscard]] std::string toString(const TroubleSet& set);
+[[nodiscard]] std::optional<DisturbanceSet> disturbancesFrom(std::string_view list);
+[[nodiscard]] std::string toString(const DisturbanceSet& set);
 
 struct ClientOptions {
   std::uint64_t seed{1};
-  TroubleSet allowed{TroubleSet{}.set()};
+  DisturbanceSet allowed{DisturbanceSet{}.set()};
   unsigned leases{40};  ///< for how long there are faults
   bool jobs{false};     ///< scheduled jobs on three processes, instead of all else; for 36 h unless `leases` is given
   bool canary{false};

@@ -16,7 +16,7 @@ class ClientStore final : public ExtendedStore {
 
   [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& /*key*/, const std::string& data,
                                              const std::map<std::string, std::string>& /*attributes*/) const override {
-    if (data.empty() || !world_.happens(Trouble::refusePayload)) return {};
+    if (data.empty() || !world_.happens(Disturbance::refusePayload)) return {};
     world_.met("payloadRefused");
     return {{"data", "is too long"}};
   }
@@ -31,7 +31,7 @@ class ClientStore final : public ExtendedStore {
         unanswered<ReadOutcome>);
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    if (auto refusal = refusalOf(request)) world_.broke("request", refusal->message);
+    if (auto error = errorOf(request)) world_.broke("request", error->message);
     if (life_.alive) {
       for (const auto& actor : life_.actors) actor->sent(request);
     }
@@ -77,25 +77,25 @@ class ClientStore final : public ExtendedStore {
   template <class Outcome, class Apply, class Failed>
   void call(CallOptions options, std::function<void(Outcome)> handler, Apply apply, Failed failed) {
     if (!life_.alive) return;  // requests that a dead process's threads may still make go nowhere
-    if (world_.happens(Trouble::throwBefore)) throw std::runtime_error{"the store has no connection"};
-    if (world_.happens(Trouble::throwAfter)) {
+    if (world_.happens(Disturbance::throwBefore)) throw std::runtime_error{"the store has no connection"};
+    if (world_.happens(Disturbance::throwAfter)) {
       world_.met("threwAfterItWasApplied");
       apply();
       throw std::runtime_error{"the store lost its connection"};
     }
-    if (world_.happens(Trouble::inside)) return handler(apply());
+    if (world_.happens(Disturbance::inside)) return handler(apply());
     const auto told = std::make_shared<std::function<void(Outcome)>>(std::move(handler));
     const auto answer = [this, told](TrueTime delay, Outcome outcome) {
       world_.in(life_, delay, nullptr, [told, outcome = std::move(outcome)]() mutable {
         if (const auto first = std::exchange(*told, nullptr)) first(std::move(outcome));
       });
     };
-    const bool isSilent = world_.happens(Trouble::silent);
+    const bool isSilent = world_.happens(Disturbance::silent);
     if (!isSilent) answer(options.timeout, failed("no answer in time", false));
-    if (world_.now() < life_.outageUntil || world_.happens(Trouble::loseRequest)) return;
+    if (world_.now() < life_.outageUntil || world_.happens(Disturbance::loseRequest)) return;
     const TrueTime there = world_.message(), back = world_.message();
-    if (world_.happens(Trouble::refuse)) return answer(there + back, failed("busy", true));
-    const bool unsure = world_.happens(Trouble::unsure), lost = world_.happens(Trouble::loseReply);
+    if (world_.happens(Disturbance::refuse)) return answer(there + back, failed("busy", true));
+    const bool unsure = world_.happens(Disturbance::unsure), lost = world_.happens(Disturbance::loseReply);
     // A request in flight arrives, whatever happens to its sender.
     world_.at(there, [answer, apply, failed, back, unsure, lost, &world = world_] {
       Outcome outcome = apply();

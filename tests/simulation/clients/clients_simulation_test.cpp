@@ -57,12 +57,12 @@ TEST(ClientsSimulation, theCanaryFailsAndTellsHowToReplay) {
 
 TEST(ClientsSimulation, listsOfFaultsAreReadBackAsWritten) {
   for (const char* list : {"all", "none", "crash,pause", "all-late-crash"}) {
-    const auto set = troublesFrom(list);
+    const auto set = disturbancesFrom(list);
     ASSERT_TRUE(set) << list;
-    EXPECT_EQ(troublesFrom(toString(*set)), set) << list;
+    EXPECT_EQ(disturbancesFrom(toString(*set)), set) << list;
   }
-  EXPECT_EQ(troublesFrom("all-late-crash")->count(), troubles - 2);
-  EXPECT_FALSE(troublesFrom("crash,typhoon"));
+  EXPECT_EQ(disturbancesFrom("all-late-crash")->count(), disturbances - 2);
+  EXPECT_FALSE(disturbancesFrom("crash,typhoon"));
 }
 
 /// Each line of `regressions.txt` has seed, faults and leases of a run that once broke a rule.
@@ -75,7 +75,7 @@ TEST(ClientsSimulation, whatOnceBrokeARuleStaysMended) {
     ClientOptions options;
     std::string faults;
     ASSERT_TRUE(words >> options.seed >> faults >> options.leases) << line;
-    const auto allowed = troublesFrom(faults);
+    const auto allowed = disturbancesFrom(faults);
     ASSERT_TRUE(allowed) << line;
     options.allowed = *allowed;
     const ClientReport report = simulateClients(options);

@@ -16,7 +16,7 @@ class ElectorActor final : public Actor {
   void act() override {
     if (!elector_) return make();
     if (seen_->term) world_.readInterrupted(handleOf(*seen_->term));
-    if (world_.happens(Trouble::staleToken) && seen_->term)
+    if (world_.happens(Disturbance::staleToken) && seen_->term)
       seen_->term->reportStaleToken(seen_->term->fencingToken().next());
     meddle();
     if (stopping_ && (world_.calm() || world_.load.chance(0.3))) destroy();
@@ -110,7 +110,7 @@ class ElectorActor final : public Actor {
     seen.term = term;
     world_.believe(handleOf(term));
     meddleInside();
-    if (!world_.happens(Trouble::callbackThrows)) return;
+    if (!world_.happens(Disturbance::callbackThrows)) return;
     world_.met("electedThrew");
     throw std::runtime_error{"the work"};
   }
@@ -125,7 +125,7 @@ class ElectorActor final : public Actor {
     meddleInside();
     seen.open = false;
     seen.ended = why.token.value();
-    if (world_.happens(Trouble::callbackThrows)) throw std::runtime_error{"the work"};
+    if (world_.happens(Disturbance::callbackThrows)) throw std::runtime_error{"the work"};
   }
   void check(const Seen& seen, const std::string& what) const {
     if (world_.onLoop()) world_.broke("thread", what + " on a scheduler");
@@ -133,7 +133,7 @@ class ElectorActor final : public Actor {
   }
 
   void meddleInside() {
-    if (!elector_ || !world_.happens(Trouble::insideCallback)) return;
+    if (!elector_ || !world_.happens(Disturbance::insideCallback)) return;
     world_.met("actedInCallback");
     if (world_.load.chance(0.3)) {
       world_.met("destroyedInCallback");
@@ -147,8 +147,8 @@ class ElectorActor final : public Actor {
     }
   }
   void meddle() {
-    if (world_.happens(Trouble::stepDown)) elector_->stepDown("for a while");
-    if (!world_.happens(Trouble::stop)) return;
+    if (world_.happens(Disturbance::stepDown)) elector_->stepDown("for a while");
+    if (!world_.happens(Disturbance::stop)) return;
     stopping_ = true;
     if (world_.depth() > 1 || world_.load.chance(0.5)) return elector_->requestStop();
     stopAndWait();

@@ -20,8 +20,8 @@ class JobActor final : public Actor {
 
   void act() override {
     if (!jobs_) return make();
-    if (world_.happens(Trouble::stepDown)) jobs_->stepDown("for a while");
-    if (world_.happens(Trouble::stop)) stopping_ = true, jobs_->requestStop();
+    if (world_.happens(Disturbance::stepDown)) jobs_->stepDown("for a while");
+    if (world_.happens(Disturbance::stop)) stopping_ = true, jobs_->requestStop();
     // Inside the wait of a callback this would be a thread of the library.
     if (stopping_ && world_.depth() == 0 && world_.load.chance(0.3)) destroy();
   }
@@ -47,7 +47,7 @@ class JobActor final : public Actor {
       const auto& open = runs.history().open;
       if (!open || open->token != token || open->ended) continue;
       if (isRunning(name)) world_.broke("release", life_.name + " releases while " + name + " runs");
-      if (world_.draws(Trouble::refusePayload)) {
+      if (world_.draws(Disturbance::refusePayload)) {
         world_.met("jobEndRefused");
       } else {
         world_.broke("kept", life_.name + " releases, and the record does not have how " + name + " ended");

@@ -52,7 +52,7 @@ void Loop::post(Task task) {
   posted_.push_back(std::move(task));
   World& world = life_.world;
   if (!life_.alive) return;
-  const bool late = world.happens(Trouble::lateLoop);
+  const bool late = world.happens(Disturbance::lateLoop);
   world.in(life_, late ? world.upTo(world.plan().lease / 4) : world.message() / 8, this,
            [self = shared_from_this()] { self->runPosted(); });
 }
@@ -72,7 +72,7 @@ Scheduler::TimerId Loop::schedule(nanoseconds delay, Task task) {
   const nanoseconds wait = std::max(delay, nanoseconds{0});
   timers_[++last_] = {life_.clock.at(world.now()).boottime + life_.beyond + wait, std::move(task)};
   if (!life_.alive) return last_;
-  const TrueTime late = world.happens(Trouble::lateLoop) ? world.upTo(world.plan().lease / 4) : TrueTime{0};
+  const TrueTime late = world.happens(Disturbance::lateLoop) ? world.upTo(world.plan().lease / 4) : TrueTime{0};
   world.in(life_, life_.clock.trueTimeFor(wait) + late, this,
            [self = shared_from_this(), id = last_] { self->runTimer(id); });
   return last_;

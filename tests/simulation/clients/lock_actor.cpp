@@ -31,7 +31,7 @@ class LockActor final : public Actor {
     for (const TakingPtr& one : std::vector<TakingPtr>{takings_}) use(one);
     if (!life_.alive || !client_) return;
     std::erase_if(takings_, [](const TakingPtr& one) { return one->over() && one->renewals == one->renewalsTold; });
-    if (!world_.calm() && world_.happens(Trouble::close)) return close();
+    if (!world_.calm() && world_.happens(Disturbance::close)) return close();
     take();
   }
   void leave() override {
@@ -206,7 +206,7 @@ class LockActor final : public Actor {
             [lock] { return lock->isHeld(); }};
   }
   void checkBound(const Taking& one) const {
-    if (!one.options.waitFor || one.putOff || world_.draws(Trouble::hungCallback)) return;
+    if (!one.options.waitFor || one.putOff || world_.draws(Disturbance::hungCallback)) return;
     const auto wait = *one.options.waitFor == milliseconds{0} ? milliseconds{5'000} : *one.options.waitFor;
     const TrueTime most = TrueTime{wait} * 11 / 10 + TrueTime{world_.plan().lease} * 2 + milliseconds{30} +
                           TrueTime{world_.plan().mostDelay} * 8;
@@ -232,7 +232,7 @@ class LockActor final : public Actor {
 
   void use(const TakingPtr& one) {
     if (one->told == 0) {
-      if (!world_.happens(Trouble::cancel)) return;
+      if (!world_.happens(Disturbance::cancel)) return;
       one->cancelled = true;
       static_cast<void>(one->cancel.request_stop());
       return;
@@ -242,7 +242,7 @@ class LockActor final : public Actor {
     if (one->result) return askAgain(*one);
     checkRenewal(*one);
     world_.readInterrupted(handleOf(one->lock));
-    if (world_.happens(Trouble::staleToken)) one->lock->reportStaleToken(one->lock->fencingToken().next());
+    if (world_.happens(Disturbance::staleToken)) one->lock->reportStaleToken(one->lock->fencingToken().next());
     if (world_.load.chance(0.2)) mayBlock() && world_.load.chance(0.5) ? renewAndWait(one) : renew(one);
     if (!life_.alive || one->result) return;
     if (world_.load.chance(0.1) && !one->share) share(*one);
@@ -253,7 +253,8 @@ class LockActor final : public Actor {
   /// If a lock is still held, a renewal that was asked for was carried out meanwhile, with everything that it asked
   /// for.
   void checkRenewal(const Taking& one) const {
-    const bool open = one.renewals != one.renewalsTold && one.lock->isHeld() && !world_.draws(Trouble::hungCallback);
+    const bool open =
+        one.renewals != one.renewalsTold && one.lock->isHeld() && !world_.draws(Disturbance::hungCallback);
     if (open && world_.now() - still() - one.renewedAt > TrueTime{one.longest} * 4) {
       world_.broke("bound", "a renewal of " + name_ + " is not told, and the lock is held");
     }
@@ -261,10 +262,10 @@ class LockActor final : public Actor {
   [[nodiscard]] TrueTime still() const { return life_.paused + world_.stoodStill(); }
 
   /// A crash may come while it waits, and then nobody answers.
-  [[nodiscard]] bool mayBlock() const { return world_.depth() == 0 && !world_.draws(Trouble::crash); }
+  [[nodiscard]] bool mayBlock() const { return world_.depth() == 0 && !world_.draws(Disturbance::crash); }
   /// Its clock may jump from one call to the next.
   [[nodiscard]] bool clockIsSteady() const {
-    return !world_.draws(Trouble::jumpyClock) && !world_.draws(Trouble::interrupted);
+    return !world_.draws(Disturbance::jumpyClock) && !world_.draws(Disturbance::interrupted);
   }
   [[nodiscard]] bool mayChangeLease() const { return !(world_.plan().rateBound > 500e-6); }
 

@@ -15,7 +15,7 @@ struct Kind {
   std::string_view name;
   double most;  ///< the highest rate: for each request, task, callback, action or third of a lease
 };
-constexpr std::array<Kind, troubles> kinds{{
+constexpr std::array<Kind, disturbances> kinds{{
     {"loseRequest", 0.3},  {"loseReply", 0.4},      {"late", 0.2},           {"refuse", 0.3},
     {"unsure", 0.3},       {"silent", 0.2},         {"throwBefore", 0.2},    {"throwAfter", 0.2},
     {"inside", 0.5},       {"outage", 0.1},         {"lateLoop", 0.1},       {"slowCallback", 0.5},
@@ -81,16 +81,18 @@ constexpr std::string_view rarePoints[] = {
 
 }  // namespace
 
-std::string_view toString(Trouble trouble) noexcept { return kinds[static_cast<std::size_t>(trouble)].name; }
+std::string_view toString(Disturbance disturbance) noexcept {
+  return kinds[static_cast<std::size_t>(disturbance)].name;
+}
 
-std::optional<TroubleSet> troublesFrom(std::string_view list) {
-  TroubleSet set;
+std::optional<DisturbanceSet> disturbancesFrom(std::string_view list) {
+  DisturbanceSet set;
   bool adds = true;
   while (!list.empty()) {
     const std::size_t end = std::min(list.find_first_of(",-"), list.size());
     const std::string_view word = list.substr(0, end);
     bool known = word == "none";
-    for (std::size_t i = 0; i < troubles; ++i) {
+    for (std::size_t i = 0; i < disturbances; ++i) {
       if (word != "all" && word != kinds[i].name) continue;
       set.set(i, adds);
       known = true;
@@ -102,10 +104,10 @@ std::optional<TroubleSet> troublesFrom(std::string_view list) {
   return set;
 }
 
-std::string toString(const TroubleSet& set) {
+std::string toString(const DisturbanceSet& set) {
   if (set.all()) return "all";
   std::string out;
-  for (std::size_t i = 0; i < troubles; ++i) {
+  for (std::size_t i = 0; i < disturbances; ++i) {
     if (set.test(i)) out += (out.empty() ? "" : ",") + std::string{kinds[i].name};
   }
   return out.empty() ? "none" : out;
@@ -114,9 +116,9 @@ std::string toString(const TroubleSet& set) {
 /// A random subset of the faults, each with a rate: a failure that needs two kinds together hardly occurs where all the
 /// others happen too.
 void World::drawPlan(const ClientOptions& options) {
-  TroubleSet on;
-  constexpr auto firstOfJobs = static_cast<std::size_t>(Trouble::wallStep);
-  for (std::size_t i = 0; i < troubles; ++i) {
+  DisturbanceSet on;
+  constexpr auto firstOfJobs = static_cast<std::size_t>(Disturbance::wallStep);
+  for (std::size_t i = 0; i < disturbances; ++i) {
     streams_.push_back(SeededRandom{options.seed}.split(100 + i));
     const bool drawn = streams_.back().chance(0.3) && (options.jobs || i < firstOfJobs);
     const double part = static_cast<double>(1 + streams_.back().below(1000)) / 1000;
@@ -143,7 +145,7 @@ void World::drawPlan(const ClientOptions& options) {
                           " electors, " + std::to_string(plan_.clients) + " lock clients, " +
                           std::to_string(plan_.tokens) + " users of tokens, " + std::to_string(plan_.sharded) +
                           " sharded electors; lease " + std::to_string(plan_.lease.count()) + " ms, messages up to " +
-                          std::to_string(plan_.mostDelay / 1us) + " us, troubles " + toString(on);
+                          std::to_string(plan_.mostDelay / 1us) + " us, disturbances " + toString(on);
 }
 
 /// Long runs need rates by the hour, not by the lease. What erases the record erases the ledger.
@@ -154,12 +156,15 @@ void World::drawJobs(SeededRandom& plan) {
   plan_.lease = plan.chance(0.5) ? 10s : 30s;
   plan_.mostDelay = TrueTime{plan_.lease} / (plan.chance(0.5) ? 1'000 : 100);
   plan_.leastDelay = plan_.mostDelay / 20;
-  const auto rate = [this](Trouble trouble) -> double& { return plan_.rates[static_cast<std::size_t>(trouble)]; };
-  rate(Trouble::erase) = 0;
-  rate(Trouble::jumpyClock) = 0;
-  for (const Trouble often : {Trouble::outage, Trouble::pause, Trouble::crash, Trouble::operatorStepDown})
+  const auto rate = [this](Disturbance disturbance) -> double& {
+    return plan_.rates[static_cast<std::size_t>(disturbance)];
+  };
+  rate(Disturbance::erase) = 0;
+  rate(Disturbance::jumpyClock) = 0;
+  for (const Disturbance often :
+       {Disturbance::outage, Disturbance::pause, Disturbance::crash, Disturbance::operatorStepDown})
     rate(often) /= 5;
-  for (const Trouble often : {Trouble::stepDown, Trouble::stop}) rate(often) /= 20;
+  for (const Disturbance often : {Disturbance::stepDown, Disturbance::stop}) rate(often) /= 20;
 }
 
 ClientReport simulateClients(const ClientOptions& options) {
@@ -225,7 +230,7 @@ ClientCampaign runClients(const ClientOptions& base, std::uint64_t first, std::u
 std::string failureText(const ClientCampaign& campaign, bool shrinks) {
   if (!campaign.failed) return {};
   ClientOptions small = *campaign.failed;  // without the faults that the failure does not need
-  for (std::size_t i = 0; i < troubles && shrinks; ++i) {
+  for (std::size_t i = 0; i < disturbances && shrinks; ++i) {
     ClientOptions fewer = small;
     fewer.allowed.reset(i);
     if (small.allowed.test(i) && simulateClients(fewer).oracle == campaign.failure.oracle) small = fewer;

@@ -17,7 +17,7 @@ class ShardActor final : public Actor {
   void act() override {
     if (!elector_) return make();
     for (const auto& [shard, term] : seen_->terms) world_.readInterrupted(handleOf(shard, term));
-    if (world_.happens(Trouble::stop)) stopping_ = true, elector_->requestStop();
+    if (world_.happens(Disturbance::stop)) stopping_ = true, elector_->requestStop();
     if (stopping_ && (world_.calm() || world_.load.chance(0.3)) && world_.depth() < 2) destroy();
   }
   void leave() override {
@@ -113,7 +113,7 @@ class ShardActor final : public Actor {
     seen.last[shard] = term.fencingToken();
     seen.terms.insert_or_assign(shard, term);
     world_.believe(handleOf(shard, term));
-    if (world_.happens(Trouble::callbackThrows)) throw std::runtime_error{"the work"};
+    if (world_.happens(Disturbance::callbackThrows)) throw std::runtime_error{"the work"};
   }
   void revoked(Seen& seen, std::size_t shard, const TermEnd& why) {
     if (seen.dead) return;

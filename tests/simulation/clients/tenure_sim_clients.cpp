@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& fault) {
     return app.exit(fault) == 0 ? 0 : 2;
   }
-  const auto allowed = troublesFrom(args.faults);
+  const auto allowed = disturbancesFrom(args.faults);
   unsigned long long first = 1, last = 0;
   const bool range = std::sscanf(args.seeds.c_str(), "%llu-%llu", &first, &last) == 2;
   if (!allowed || (!args.seeds.empty() && !range)) {

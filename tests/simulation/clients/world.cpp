@@ -44,15 +44,15 @@ LeaseOptions World::lease() const {
   return lease;
 }
 
-bool World::happens(Trouble trouble) {
-  const double rate = plan_.rates[static_cast<std::size_t>(trouble)];
-  return rate > 0 && streams_[static_cast<std::size_t>(trouble)].chance(calm_ ? 0 : rate);
+bool World::happens(Disturbance disturbance) {
+  const double rate = plan_.rates[static_cast<std::size_t>(disturbance)];
+  return rate > 0 && streams_[static_cast<std::size_t>(disturbance)].chance(calm_ ? 0 : rate);
 }
 
 TrueTime World::message() {
   const auto spread = static_cast<std::uint64_t>((plan_.mostDelay - plan_.leastDelay).count());
   const TrueTime usual = plan_.leastDelay + TrueTime{network.below(spread + 1)};
-  return happens(Trouble::late)
+  return happens(Disturbance::late)
              ? usual + TrueTime{network.below(static_cast<std::uint64_t>(TrueTime{plan_.lease}.count()) * 2)}
              : usual;
 }
@@ -72,7 +72,7 @@ void World::in(Life& life, TrueTime delay, const Loop* loop, std::function<void(
 /// Callbacks wait in the process, so that they can be run to their end after its death.
 Executor World::executor(Life& life, std::shared_ptr<unsigned> open) {
   return [this, &life, open](std::function<void()> task) {
-    const bool throws = happens(Trouble::executorThrows);
+    const bool throws = happens(Disturbance::executorThrows);
     if (throws) met("executorThrew");
     if (throws && load.chance(0.5)) throw std::runtime_error{"the pool of threads is full"};
     const std::uint64_t id = ++lastCallback_;
@@ -83,8 +83,8 @@ Executor World::executor(Life& life, std::shared_ptr<unsigned> open) {
     };
     if (!life.alive) return;
     TrueTime delay = message() / 4;
-    if (happens(Trouble::slowCallback)) delay = upTo(plan_.lease / 2);
-    if (happens(Trouble::hungCallback)) delay = upTo(plan_.lease * 4), met("callbackHung");
+    if (happens(Disturbance::slowCallback)) delay = upTo(plan_.lease / 2);
+    if (happens(Disturbance::hungCallback)) delay = upTo(plan_.lease * 4), met("callbackHung");
     in(life, delay, nullptr, [&life, id] {
       if (const auto found = life.callbacks.extract(id)) found.mapped()();
     });
@@ -119,7 +119,7 @@ Instant World::processClock() noexcept {
 }
 
 void World::readTakesTime() {
-  if (judging_ || !happens(Trouble::jumpyClock)) return;
+  if (judging_ || !happens(Disturbance::jumpyClock)) return;
   standStill(upTo(load.below(50) == 0 ? TrueTime{plan_.lease} / 3 : TrueTime{plan_.lease} / 500));
   met("clockJumped");
 }
@@ -137,7 +137,7 @@ void World::standStill(TrueTime d) noexcept {
 }
 
 void World::readInterrupted(const Handle& handle) {
-  if (!happens(Trouble::interrupted)) return;
+  if (!happens(Disturbance::interrupted)) return;
   judging_ = true;
   for (const auto& reads : {handle.leads, handle.valid}) {
     standstill_ = upTo(plan_.lease * 2);

@@ -110,7 +110,7 @@ struct ClientPlan {
   bool together{false};  ///< the store keeps the leases of a group together, as DynamoDB does with a sort key
   TrueTime leastDelay{0}, mostDelay{0};
   double rateBound{500e-6};
-  std::array<double, troubles> rates{};
+  std::array<double, disturbances> rates{};
 };
 
 class World final : public VirtualSystem {
@@ -127,8 +127,10 @@ class World final : public VirtualSystem {
   [[nodiscard]] bool calm() const noexcept { return calm_; }
   /// How long nothing at all ran, because a reading of a clock took so long.
   [[nodiscard]] TrueTime stoodStill() const noexcept { return stoodStill_; }
-  [[nodiscard]] bool happens(Trouble trouble);
-  [[nodiscard]] bool draws(Trouble trouble) const { return plan_.rates[static_cast<std::size_t>(trouble)] > 0; }
+  [[nodiscard]] bool happens(Disturbance disturbance);
+  [[nodiscard]] bool draws(Disturbance disturbance) const {
+    return plan_.rates[static_cast<std::size_t>(disturbance)] > 0;
+  }
   /// Uniform in [0, most].
   [[nodiscard]] TrueTime upTo(TrueTime most) {
     return TrueTime{load.below(static_cast<std::uint64_t>(most.count()) + 1)};
@@ -207,8 +209,8 @@ class World final : public VirtualSystem {
   void awaitJobs();
   void start(unsigned process);
   void actLater(Life& life, Actor& actor);
-  void troubleLater();
-  void trouble();
+  void disturbLater();
+  void disturb();
   void crash(Life& life);
   void bury(Life& life);
   void step();

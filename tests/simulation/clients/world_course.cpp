@@ -10,7 +10,7 @@ ClientReport World::run() {
     present_.push_back(nullptr);
     at(upTo(plan_.lease), [this, i] { start(i); });
   }
-  troubleLater();
+  disturbLater();
   const bool isLong = plan_.jobs && options_.leases == ClientOptions{}.leases;
   passTo(isLong ? TrueTime{std::chrono::hours{36}} : TrueTime{plan_.lease} * options_.leases);
   awaitCalm();
@@ -46,26 +46,26 @@ void World::start(unsigned number) {
   current_ = outer;
 }
 
-void World::troubleLater() {
+void World::disturbLater() {
   at(upTo(plan_.lease), [this] {
     if (calm_) return;
-    trouble();
-    troubleLater();
+    disturb();
+    disturbLater();
   });
 }
 
-void World::trouble() {
+void World::disturb() {
   for (Life* const life : present_) {
     if (life == nullptr || !life->alive) continue;
-    if (happens(Trouble::outage)) life->outageUntil = now_ + upTo(plan_.lease * 3);
-    if (happens(Trouble::pause)) {
+    if (happens(Disturbance::outage)) life->outageUntil = now_ + upTo(plan_.lease * 3);
+    if (happens(Disturbance::pause)) {
       const TrueTime until = now_ + upTo(plan_.lease * 3);
       life->paused += std::max(until - std::max(now_, life->pausedUntil), TrueTime{0});
       life->pausedUntil = std::max(until, life->pausedUntil);
       note(life->name, "paused");
     }
-    if (happens(Trouble::wallStep)) setWall(*life);
-    if (!happens(Trouble::crash)) continue;
+    if (happens(Disturbance::wallStep)) setWall(*life);
+    if (!happens(Disturbance::crash)) continue;
     crash(*life);
     at(upTo(plan_.lease * 3), [this, number = life->process] { start(number); });
   }
@@ -73,10 +73,10 @@ void World::trouble() {
   if (leases.empty()) return;
   const LeaseRecord record = *leases[load.below(leases.size())].record;
   const LeaseKey key = leases[load.below(leases.size())].key;
-  if (happens(Trouble::operatorStepDown)) {
+  if (happens(Disturbance::operatorStepDown)) {
     if (const auto seen = recordOf(key)) static_cast<void>(requestStepDown(key, seen->token));
   }
-  if (happens(Trouble::erase)) {
+  if (happens(Disturbance::erase)) {
     if (const auto seen = recordOf(key)) {
       static_cast<void>(table_.change(
           key, [&](const stored::StoredLease& lease) { return stored::decideRemoval(seen->version, lease); }));
@@ -129,7 +129,7 @@ void World::awaitJobs() {
   passTo(now_ + std::chrono::minutes{70});
   const auto right = trueWall();
   passTo(now_ + std::chrono::minutes{30});
-  const bool alwaysRight = !draws(Trouble::wallStep);
+  const bool alwaysRight = !draws(Disturbance::wallStep);
   std::string missing;
   for (int look = 0; look < 12 && !over_; ++look) {  // a catch-up may take long
     missing = judgeOfJobs_.missing(right, trueWall(), alwaysRight);

@@ -54,7 +54,7 @@ class ApiServer {
   [[nodiscard]] const Leases& leases() const noexcept { return leases_; }
   [[nodiscard]] std::uint64_t revision() const noexcept { return revision_; }
 
-  /// A refusal as the server writes it.
+  /// A rejection as the server writes it.
   [[nodiscard]] static ApiAnswer failure(int status, const std::string& reason, const std::string& message,
                                          const std::string& name = {}, const std::string& kind = "leases");
 

@@ -82,7 +82,7 @@ TEST(DynamoDbLifetime, aStoreThatWentBetweenTwoRequestsWritesNothing) {
   EXPECT_TRUE(std::holds_alternative<Rejected>(*outcome));
 }
 
-TEST(DynamoDbRefusals, nothingIsSentForWhatCannotBe) {
+TEST(DynamoDbRejections, nothingIsSentForWhatCannotBe) {
   ScriptedStore store;
   WriteRequest reserved = request(Purpose::acquire, {});
   reserved.record.attributes = {{"isReleased", "1"}};

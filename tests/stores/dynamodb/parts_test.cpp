@@ -61,12 +61,12 @@ TEST(DynamoDbLayout, longNamesHaveCompanionsOfTheirOwn) {
 }
 
 TEST(DynamoDbLayout, twoLeasesNeverShareOneItem) {
-  EXPECT_EQ(plain.refusalOf(LeaseKey{"a"}), std::nullopt);
-  const auto noSortKey = plain.refusalOf(LeaseKey{"a", "s"});
+  EXPECT_EQ(plain.errorOf(LeaseKey{"a"}), std::nullopt);
+  const auto noSortKey = plain.errorOf(LeaseKey{"a", "s"});
   ASSERT_TRUE(noSortKey);
   EXPECT_EQ(noSortKey->errorClass, ErrorClass::misconfigured);
-  EXPECT_EQ(sorted.refusalOf(LeaseKey{"a", "s"}), std::nullopt);
-  EXPECT_TRUE(sorted.refusalOf(LeaseKey{"a", "-"})) << "that is how a lease without sort key is kept";
+  EXPECT_EQ(sorted.errorOf(LeaseKey{"a", "s"}), std::nullopt);
+  EXPECT_TRUE(sorted.errorOf(LeaseKey{"a", "-"})) << "that is how a lease without sort key is kept";
   EXPECT_EQ(sorted.leaseKeyOf(sorted.keyOf({"a"})), LeaseKey{"a"});
   EXPECT_EQ(sorted.leaseKeyOf(sorted.keyOf({"a", "s"})), (LeaseKey{"a", "s"}));
 }
@@ -77,7 +77,7 @@ TEST(DynamoDbLayout, noUserAttributeCanTouchTheLock) {
                            "tenureToken", "tenureStepDown", "tenureBeacon", "tenureFuture", "expires"}) {
     WriteRequest write = test::request(WriteRequest::Purpose::acquire, {});
     write.record.attributes = {{name, "1"}};
-    const auto refused = layout.refusalOf(write);
+    const auto refused = layout.errorOf(write);
     ASSERT_TRUE(refused) << name;
     EXPECT_EQ(refused->errorClass, ErrorClass::misconfigured);
     EXPECT_NE(refused->message.find(name), std::string::npos) << refused->message;

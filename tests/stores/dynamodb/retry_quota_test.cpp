@@ -22,7 +22,7 @@ LeaseKey lease(int number) { return {"lease-" + std::to_string(number)}; }
 /// How many of the leases may send a request.
 int mayAsk(RetryQuota& quota, int leases, const Instant& now) {
   int count = 0;
-  for (int i = 0; i < leases; ++i) count += quota.refusalOf(lease(i), now) ? 0 : 1;
+  for (int i = 0; i < leases; ++i) count += quota.errorOf(lease(i), now) ? 0 : 1;
   return count;
 }
 
@@ -48,16 +48,16 @@ TEST(RetryQuota, aHundredRetriesAreFreeThenFiveASecond) {
 TEST(RetryQuota, aProcessWithOneLeaseNeverMeetsIt) {
   RetryQuota quota;
   for (int beat = 0; beat < 1'000; ++beat) {
-    ASSERT_FALSE(quota.refusalOf(lease(0), after(milliseconds{500} * beat))) << "at the beat " << beat;
+    ASSERT_FALSE(quota.errorOf(lease(0), after(milliseconds{500} * beat))) << "at the beat " << beat;
     quota.failed(lease(0), busy);
   }
 }
 
-TEST(RetryQuota, theRefusalTellsWhatFailed) {
+TEST(RetryQuota, theRejectionTellsWhatFailed) {
   RetryQuota quota;
   allFail(quota, 200);
   (void)mayAsk(quota, 100, after(seconds{0}));
-  const auto refused = quota.refusalOf(lease(150), after(seconds{0}));
+  const auto refused = quota.errorOf(lease(150), after(seconds{0}));
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->errorClass, ErrorClass::transient);
   EXPECT_EQ(refused->message,
@@ -78,14 +78,14 @@ TEST(RetryQuota, aServiceThatIsBackIsAskedMoreAndMore) {
   for (; quota.failingLeases() > 0 && rounds < 1'000; ++rounds) {
     std::vector<LeaseKey> asked;
     for (int i = 0; i < leases; ++i) {
-      if (!quota.refusalOf(lease(i), back)) asked.push_back(lease(i));
+      if (!quota.errorOf(lease(i), back)) asked.push_back(lease(i));
     }
     for (const LeaseKey& key : asked) quota.served(key);
   }
   EXPECT_LE(rounds, 130);
 }
 
-TEST(RetryQuota, errorsThatAreNoTroubleOfTheServiceDoNotCount) {
+TEST(RetryQuota, errorsThatAreNotTheServicesDoNotCount) {
   RetryQuota quota;
   for (const auto errorClass : {ErrorClass::credentials, ErrorClass::misconfigured, ErrorClass::corrupt}) {
     for (int i = 0; i < 500; ++i) quota.failed(lease(i), {errorClass, "no"});

@@ -34,7 +34,7 @@ TEST(EtcdErrors, whatMayHaveBeenCarriedOutIsUnknown) {
   }
 }
 
-TEST(EtcdErrors, refusalsAreJudgedByCodeAndStatus) {
+TEST(EtcdErrors, rejectionsAreJudgedByCodeAndStatus) {
   const auto expect = [](int status, const std::string& body, ErrorClass errorClass) {
     const auto fault = faultOf(status, body);
     ASSERT_TRUE(fault);
@@ -84,7 +84,7 @@ TEST(EtcdErrors, whatAnOperatorCanMendIsSaid) {
   says(503, errorBody(14), "lost the majority");
 }
 
-TEST(EtcdErrors, aRefusalSaysNothingOfCopies) {
+TEST(EtcdErrors, aRejectionSaysNothingOfCopies) {
   EXPECT_TRUE(faultOf(429, errorBody(8), true)->maybeApplied);
   EXPECT_TRUE(faultOf(400, errorBody(3), true)->maybeApplied);
 }

@@ -20,7 +20,7 @@ TEST(EtcdReplies, whatIsAbsentIsFalseZeroAndEmpty) {
   EXPECT_TRUE(read->parts[0].found.empty());
 }
 
-TEST(EtcdReplies, aRefusalHasWhatWasRead) {
+TEST(EtcdReplies, aRejectionHasWhatWasRead) {
   const auto refused = txnReplyFrom(
       replyHeader + R"(,"responses":[{"response_range":{"header":{"revision":"2"},"kvs":[{"key":"L3QvbGVhc2UvYQ==",)" +
       R"("create_revision":"2","mod_revision":"2","version":"1","value":"e30="}],"count":"1"}}]})");

@@ -147,7 +147,7 @@ TEST_F(EtcdWrites, withoutAnAnswerAWriteIsUnknownUnlessNothingWasSent) {
   }
 }
 
-TEST_F(EtcdWrites, refusalsAndDoubtAreToldApart) {
+TEST_F(EtcdWrites, rejectionsAndDoubtAreToldApart) {
   const RecordVersion version = take();
   const auto outcomeOf = [&](const EtcdAnswer& answer, bool copiesOut) {
     answerWith(answer, false, copiesOut);

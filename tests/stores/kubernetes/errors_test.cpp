@@ -38,13 +38,13 @@ TEST(KubernetesErrors, whatMayHaveBeenCarriedOutIsUnknown) {
   }
 }
 
-TEST(KubernetesErrors, refusalsAreJudgedByTheStatus) {
-  const std::vector<std::pair<int, ErrorClass>> refusals{
+TEST(KubernetesErrors, rejectionsAreJudgedByTheStatus) {
+  const std::vector<std::pair<int, ErrorClass>> rejections{
       {400, ErrorClass::misconfigured}, {401, ErrorClass::credentials},   {403, ErrorClass::credentials},
       {404, ErrorClass::misconfigured}, {405, ErrorClass::misconfigured}, {409, ErrorClass::transient},
       {413, ErrorClass::misconfigured}, {415, ErrorClass::misconfigured}, {422, ErrorClass::misconfigured},
       {429, ErrorClass::throttled}};
-  for (const auto& [status, errorClass] : refusals) {
+  for (const auto& [status, errorClass] : rejections) {
     for (const std::string& body : {said(status, "Reason"), std::string{}, std::string{"<html>"}}) {
       const auto fault = faultOf(status, body);
       ASSERT_TRUE(fault) << status;
@@ -61,7 +61,7 @@ TEST(KubernetesErrors, whatAnOperatorCanMendIsSaid) {
     ASSERT_TRUE(fault);
     EXPECT_NE(fault->error.message.find(words), std::string::npos) << fault->error.message;
   };
-  says(401, "read again at each refusal");
+  says(401, "read again at each rejection");
   says(403, "verbs get, create, update, list and watch on leases");
   says(404, "Does the namespace exist");
   says(413, "256 KiB");

@@ -145,7 +145,7 @@ TEST_F(KubernetesRefused, aRequestIsRepeatedOnceWithTheTokenThatThereIsNow) {
   EXPECT_EQ(ask(*gateway, {"PUT", "/x", "{}"}).value().status, 200) << "it is good for a minute yet";
 }
 
-TEST_F(KubernetesRefused, aSecondRefusalIsTheAnswer) {
+TEST_F(KubernetesRefused, aSecondRejectionIsTheAnswer) {
   write("old");
   const auto gateway = makeHttpGateway(options());
   EXPECT_EQ(ask(*gateway, {"GET", "/x"}).value().status, 401);

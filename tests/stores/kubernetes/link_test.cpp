@@ -37,7 +37,7 @@ TEST_F(KubernetesToken, isReadAgainEachMinute) {
   EXPECT_EQ(token_.show().value(), "second");
 }
 
-TEST_F(KubernetesToken, isReadAgainAfterARefusal) {
+TEST_F(KubernetesToken, isReadAgainAfterARejection) {
   write("first");
   EXPECT_EQ(token_.show().value(), "first");
   EXPECT_FALSE(token_.replaced("first")) << "it is still the same";

@@ -171,7 +171,7 @@ TEST_F(KubernetesWrites, withoutAnAnswerAWriteIsUnknownUnlessNothingWasSent) {
   }
 }
 
-TEST_F(KubernetesWrites, refusalsAndDoubtAreToldApart) {
+TEST_F(KubernetesWrites, rejectionsAndDoubtAreToldApart) {
   const RecordVersion version = take();
   for (const int status : {400, 401, 403, 404, 405, 413, 415, 422, 429}) {
     answer("PUT", ApiServer::failure(status, "Reason", "words"));
@@ -202,7 +202,7 @@ TEST_F(KubernetesWrites, aWriteWhoseCopyWasCarriedOutIsSeenByItsVersion) {
 }
 
 /// A proxy sends a PUT again where the first one seemed to be lost, because a PUT may be repeated.
-TEST_F(KubernetesWrites, aConflictIsNoRefusalWhileNobodyKnowsWhatIsStored) {
+TEST_F(KubernetesWrites, aConflictIsNoRejectionWhileNobodyKnowsWhatIsStored) {
   const RecordVersion version = take();
   gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {
     if (request.method != "PUT") return replied({429, "Too many requests, please try again later."});

@@ -53,7 +53,7 @@ TEST(Judge, anErrorThatTellsOfALostLineOrAnUnknownCompletionIsUnknown) {
   }
 }
 
-TEST(Judge, theClassOfTroubleFollowsTheSqlState) {
+TEST(Judge, theClassOfErrorFollowsTheSqlState) {
   const std::vector<std::pair<const char*, ErrorClass>> table{
       {"55P03", ErrorClass::transient},     {"57014", ErrorClass::transient},     {"40001", ErrorClass::transient},
       {"40P01", ErrorClass::transient},     {"25006", ErrorClass::transient},     {"55000", ErrorClass::transient},
@@ -93,7 +93,7 @@ TEST(Judge, aServersMessageStaysOneLineAndShort) {
   EXPECT_LT(text.size(), 800U);
 }
 
-TEST(Judge, troubleOfTheConnectionKeepsItsKind) {
+TEST(Judge, anErrorOfTheConnectionKeepsItsKind) {
   const auto classOf = [](Cause cause) {
     JobReply gone{.why = "connection refused", .cause = cause};
     return verdictOnWrite(call, gone).error.errorClass;

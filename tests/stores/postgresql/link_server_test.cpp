@@ -124,7 +124,7 @@ TEST(PostgresqlServer, AWrongPasswordIsToldAsCredentialsAndIsInNoText) {
 }
 
 /// libpq itself would say so on the standard error, with each connection.
-TEST(PostgresqlServer, APassfileThatLibpqIgnoresIsToldWithTheRefusal) {
+TEST(PostgresqlServer, APassfileThatLibpqIgnoresIsToldWithTheRejection) {
   const OwnServer server{"host all guarded 127.0.0.1/32 scram-sha-256"};
   Sql{server.connection()}.exec("CREATE ROLE guarded LOGIN PASSWORD 'right-one'");
   const TempDir directory;

@@ -122,7 +122,7 @@ std::string toString(const JobReply& reply) {
   std::string text = nameOf(reply.commit);
   if (reply.error) text += ", " + reply.error->severity + ' ' + reply.error->sqlState + ": " + reply.error->message;
   for (const auto& warning : reply.warnings) text += ", WARNING " + warning.sqlState + ": " + warning.message;
-  return text + (reply.why.empty() ? "" : ", trouble: " + reply.why);
+  return text + (reply.why.empty() ? "" : ", error: " + reply.why);
 }
 
 }  // namespace tenure::test

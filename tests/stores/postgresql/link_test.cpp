@@ -427,7 +427,7 @@ TEST_F(PostgresqlLink, TooManyConnectionsOfARoleLeaveTheOnesThatThereAre) {
   admin.exec("DROP ROLE " + role);
 }
 
-TEST_F(PostgresqlLink, AnUnknownDatabaseIsNoPassingTrouble) {
+TEST_F(PostgresqlLink, AnUnknownDatabaseIsNoPassingError) {
   TestLink link{PostgresqlStoreOptions{.connection = sharedServer(), .database = "nowhere"}};
   const StatementId one = link.add("SELECT 1");
   const JobReply reply = link.call({.statements = {{one}}});
@@ -477,9 +477,9 @@ TEST(PostgresqlDescription, ControlCharactersOfNamesAreInNoText) {
   TestLink link{PostgresqlStoreOptions{.host = "/no\x1b[31m\nwhere\x7f", .database = "jo\x1b[31m\nbs"}};
   const std::string where = link.link().describe();
   EXPECT_TRUE(std::none_of(where.begin(), where.end(), control)) << where;
-  const std::string trouble = link.call({.statements = {{link.add("SELECT 1")}}}).why;
-  EXPECT_NE(trouble, "");
-  EXPECT_TRUE(std::none_of(trouble.begin(), trouble.end(), control)) << trouble;
+  const std::string error = link.call({.statements = {{link.add("SELECT 1")}}}).why;
+  EXPECT_NE(error, "");
+  EXPECT_TRUE(std::none_of(error.begin(), error.end(), control)) << error;
 }
 
 }  // namespace

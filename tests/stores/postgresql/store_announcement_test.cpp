@@ -100,7 +100,7 @@ TEST_F(PostgresqlStoreTest, nobodyAnnouncesWhatCouldNotBeTaken) {
   EXPECT_FALSE(announced(other)) << "the wait was in another history";
   store().apply(renew(key, "a", {version}));
   EXPECT_TRUE(writers.next()) << "renewals pass beside writers";
-  EXPECT_TRUE(announced(rowNow())) << "else the refusals above would prove nothing";
+  EXPECT_TRUE(announced(rowNow())) << "else the rejections above would prove nothing";
   writers.endLast();
 }
 

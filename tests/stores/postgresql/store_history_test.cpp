@@ -69,10 +69,10 @@ TEST_F(PostgresqlStoreTest, whatWasReleasedOrRemovedBeforeAPromotionIsWaitedFor)
 /// is.
 class WithoutTimeline final : public Database {
  public:
-  WithoutTimeline(std::shared_ptr<Link> link, std::string sqlState, int refusals)
-      : link_{std::move(link)}, sqlState_{std::move(sqlState)}, refusals_{refusals} {}
+  WithoutTimeline(std::shared_ptr<Link> link, std::string sqlState, int rejections)
+      : link_{std::move(link)}, sqlState_{std::move(sqlState)}, rejections_{rejections} {}
   void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) override {
-    if (!job.history || refusals_-- <= 0) return link_->run(std::move(job), timeout, std::move(handler));
+    if (!job.history || rejections_-- <= 0) return link_->run(std::move(job), timeout, std::move(handler));
     // Over the link, so that the answer comes on its thread.
     link_->run(Job{.history = false, .statements = {{StatementId::readLayout, {}}}}, timeout,
                [state = sqlState_, handler = std::move(handler)](JobReply) {
@@ -84,12 +84,12 @@ class WithoutTimeline final : public Database {
  private:
   const std::shared_ptr<Link> link_;
   const std::string sqlState_;
-  std::atomic<int> refusals_;
+  std::atomic<int> rejections_;
 };
 
 class PostgresqlWithoutTimelineTest : public PostgresqlStoreTest {
  protected:
-  StoreCalls serverThatRefuses(const std::string& sqlState, int refusals) {
+  StoreCalls serverThatRefuses(const std::string& sqlState, int rejections) {
     const auto statements = std::make_shared<const Statements>(schema(), "tenure_lease");
     auto link = makeLink({.store = options(),
                           .text = [statements](StatementId id, bool history) -> const std::string& {
@@ -98,7 +98,7 @@ class PostgresqlWithoutTimelineTest : public PostgresqlStoreTest {
                           .channel = channelOf(schema(), "tenure_lease")});
     const Logger logger{LogLevel::warn, [this](LogLevel, std::string_view) { ++warnings; }};
     return calls(
-        makeStore(options(), {.database = std::make_shared<WithoutTimeline>(std::move(link), sqlState, refusals),
+        makeStore(options(), {.database = std::make_shared<WithoutTimeline>(std::move(link), sqlState, rejections),
                               .logger = logger,
                               .scheduler = sharedScheduler()}));
   }

@@ -149,19 +149,20 @@ TEST(CheckFiles, refuseAStateDirectoryWhoseOwnPathHasALink) {
   std::filesystem::create_directories(parent.file("releases/tenure"));
   std::filesystem::create_directory_symlink("releases", parent.file("private"));
   std::filesystem::create_directory_symlink("private/tenure", parent.file("tenure"));
-  const auto refusal = [&](const std::string& path) {
+  const auto rejection = [&](const std::string& path) {
     const auto checked = checkFiles("sqlite", parent.file(path));
     return checked.has_value() ? "followed" : checked.error().message;
   };
-  EXPECT_NE(refusal("tenure/leases.db").find(parent.file("private") + " is a symbolic link"), std::string::npos)
-      << refusal("tenure/leases.db");
+  EXPECT_NE(rejection("tenure/leases.db").find(parent.file("private") + " is a symbolic link"), std::string::npos)
+      << rejection("tenure/leases.db");
   std::filesystem::remove(parent.file("private"));
   std::filesystem::create_directory(parent.file("private"));
   std::filesystem::create_directory_symlink(parent.file("releases/tenure"), parent.file("private/tenure"));
-  EXPECT_NE(refusal("tenure/leases.db").find(parent.file("private/tenure") + " is a symbolic link"), std::string::npos)
-      << refusal("tenure/leases.db");
+  EXPECT_NE(rejection("tenure/leases.db").find(parent.file("private/tenure") + " is a symbolic link"),
+            std::string::npos)
+      << rejection("tenure/leases.db");
   std::filesystem::create_directory_symlink("private/private", parent.file("private/private"));
-  EXPECT_NE(refusal("private/private/leases.db"), "followed");
+  EXPECT_NE(rejection("private/private/leases.db"), "followed");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class SqliteMissingDatabase : public testing::Test {
   }
 
   /// The error of an acquisition that is refused because there is no database.
-  StoreError refusal(Store& store) {
+  StoreError rejectionOf(Store& store) {
     const auto begin = steady_clock::now();
     const WriteOutcome outcome = store->write(acquire(key_, "b"));
     const auto* rejected = std::get_if<Rejected>(&outcome);
@@ -77,7 +77,7 @@ TEST_F(SqliteMissingDatabase, isMadeOnlyWhenTheLeaseOfALivingHolderIsOver) {
   const auto begin = steady_clock::now();
   deleteDatabase();
   EXPECT_EQ(newcomer->read(key_), std::nullopt);
-  const StoreError error = refusal(newcomer);
+  const StoreError error = rejectionOf(newcomer);
   EXPECT_EQ(error.errorClass, ErrorClass::transient) << error.message;
   for (const std::string& part : {std::string{"there is no database"}, std::string{"a lease of 3000 ms"},
                                   "process " + std::to_string(holder.pid()) + " (sqlite_actor)"}) {
@@ -99,7 +99,7 @@ TEST_F(SqliteMissingDatabase, aLongerLeaseIsStatedBeforeItIsInTheDatabase) {
   ASSERT_TRUE(contains(holder.ask("renew lease a " + next), "applied"));
   deleteDatabase();
   Store newcomer{path_};
-  EXPECT_TRUE(contains(refusal(newcomer).message, "a lease of 60000 ms")) << "it never becomes shorter";
+  EXPECT_TRUE(contains(rejectionOf(newcomer).message, "a lease of 60000 ms")) << "it never becomes shorter";
 }
 
 TEST_F(SqliteMissingDatabase, aFrozenHolderIsWaitedForAndADeadOneIsNot) {
@@ -108,7 +108,7 @@ TEST_F(SqliteMissingDatabase, aFrozenHolderIsWaitedForAndADeadOneIsNot) {
   holder.stop();
   deleteDatabase();
   Store newcomer{path_};
-  EXPECT_TRUE(contains(refusal(newcomer).message, "which is stopped"));
+  EXPECT_TRUE(contains(rejectionOf(newcomer).message, "which is stopped"));
   holder.kill();
   newcomer->apply(acquire(key_, "b"));
 }
@@ -127,7 +127,7 @@ TEST_F(SqliteMissingDatabase, candidatesOfOneProcessWaitForEachOther) {
   store->apply(acquire(key_, "a"));
   const RecordVersion version = store->record(key_).version;
   deleteDatabase();
-  EXPECT_TRUE(contains(refusal(store).message, "another candidate of this process"));
+  EXPECT_TRUE(contains(rejectionOf(store).message, "another candidate of this process"));
   EXPECT_TRUE(isConflictWith(store->write(renew(key_, "a", {version})), std::nullopt));
   store->apply(acquire(key_, "b"));
 }
@@ -137,7 +137,7 @@ TEST_F(SqliteMissingDatabase, storesOfOneProcessWaitForEachOther) {
   holder->apply(acquire(key_, "a"));
   deleteDatabase();
   Store newcomer{path_};
-  EXPECT_TRUE(contains(refusal(newcomer).message, "a lease of 10000 ms"));
+  EXPECT_TRUE(contains(rejectionOf(newcomer).message, "a lease of 10000 ms"));
 }
 
 TEST_F(SqliteMissingDatabase, aStoreThatEndsWithAnOpenTermIsWaitedForUntilItsProcessEnds) {
@@ -147,7 +147,7 @@ TEST_F(SqliteMissingDatabase, aStoreThatEndsWithAnOpenTermIsWaitedForUntilItsPro
   }
   deleteDatabase();
   Store newcomer{path_};
-  EXPECT_TRUE(contains(refusal(newcomer).message, "a lease of 10000 ms"));
+  EXPECT_TRUE(contains(rejectionOf(newcomer).message, "a lease of 10000 ms"));
 }
 
 TEST_F(SqliteMissingDatabase, aStoreThatGaveItsTermsUpIsNotWaitedFor) {
@@ -204,14 +204,14 @@ TEST_F(SqliteMissingDatabase, anyDroppedTableIsMadeAgain) {
   }
 }
 
-TEST_F(SqliteMissingDatabase, aLivingLivenessFileThatDoesNotSayHowLongIsARefusal) {
+TEST_F(SqliteMissingDatabase, aLivingLivenessFileThatDoesNotSayHowLongIsARejection) {
   for (const std::string& text :
        {strangersId_ + '\n', std::string{}, strangersId_ + "\nlongest_lease_ms 000000000009 00000000",
         strangersId_ + "\nlongest_lease_ms 000000000009 000000000008\n",
         strangersId_ + "\nlongest_lease_ms 00000000000x 00000000000x\n"}) {
     const UniqueFd older = livingLivenessFile(text);
     Store store{path_};
-    const std::string message = refusal(store).message;
+    const std::string message = rejectionOf(store).message;
     EXPECT_TRUE(contains(message, "beacon-" + strangersId_)) << message;
     EXPECT_TRUE(contains(message, "End the processes of the older release")) << message;
   }
@@ -251,7 +251,7 @@ TEST_F(SqliteMissingDatabase, oneThatCameAndWentBetweenTwoLooksBeginsTheWaitAnew
   deleteDatabase();
   Store slow{path_};
   const auto begin = steady_clock::now();
-  static_cast<void>(refusal(slow));
+  static_cast<void>(rejectionOf(slow));
   // Another process is quicker and leads, and its database is deleted as well; the slow one notices none of this.
   Actor quick{path_};
   ASSERT_EQ(quick.ask("lease 2500"), "ok");
@@ -259,7 +259,7 @@ TEST_F(SqliteMissingDatabase, oneThatCameAndWentBetweenTwoLooksBeginsTheWaitAnew
   const auto led = steady_clock::now();
   ASSERT_GT(led - begin, milliseconds{2400});
   deleteDatabase();
-  EXPECT_TRUE(contains(refusal(slow).message, "there is no database")) << "the quick one leads";
+  EXPECT_TRUE(contains(rejectionOf(slow).message, "there is no database")) << "the quick one leads";
   tryUntilApplied(slow, "b");
   EXPECT_GT(steady_clock::now() - led, milliseconds{2500});
 }

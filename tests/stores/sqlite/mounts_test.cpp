@@ -26,7 +26,7 @@ class SqliteMounts : public testing::Test {
 
   static bool bind(const std::string& from, const std::string& to) { return test::bindMount(from, to); }
 
-  /// "applied", or the message of the refusal.
+  /// "applied", or the message of the rejection.
   static std::string acquisition(const std::string& path, const std::string& holder) {
     Store store{path};
     const auto seen = store->startRead({"lease"})->get();

@@ -14,7 +14,7 @@ namespace {
 class SqliteSchema : public testing::Test {
  protected:
   /// The message of the `misconfigured` error that every call must give.
-  static std::string refusal(Store& store) {
+  static std::string rejectionOf(Store& store) {
     const StoreStatus status = store->startEnsureSchema()->get();
     EXPECT_TRUE(status.has_error());
     if (!status.has_error()) return {};
@@ -85,16 +85,16 @@ TEST_F(SqliteSchema, aNewerVersionIsRefusedWithBothNumbers) {
   Shell shell{path_};
   shell.run("UPDATE tenure_meta SET value = '2'");
   Store store{path_};
-  const std::string message = refusal(store);
+  const std::string message = rejectionOf(store);
   EXPECT_TRUE(contains(message, path_)) << message;
   EXPECT_TRUE(contains(message, "schema version 2")) << message;
   EXPECT_TRUE(contains(message, "knows 1")) << message;
   for (const char* value : {"'0'", "'-1'", "'1x'", "''", "'one'"}) {
     shell.run(std::string{"UPDATE tenure_meta SET value = "} + value);
-    EXPECT_NE(refusal(store), "") << value;
+    EXPECT_NE(rejectionOf(store), "") << value;
   }
   shell.run("DELETE FROM tenure_meta");
-  EXPECT_TRUE(contains(refusal(store), "(none)"));
+  EXPECT_TRUE(contains(rejectionOf(store), "(none)"));
   shell.run("INSERT INTO tenure_meta VALUES('schema_version', '1')");
   EXPECT_EQ(store->record({"lease"}).holder, "a") << "put right, it works again";
 }
@@ -104,7 +104,7 @@ TEST_F(SqliteSchema, tablesOfAnotherShapeAreRefused) {
       "CREATE TABLE tenure_meta(key TEXT, value TEXT); INSERT INTO tenure_meta VALUES('schema_version', '1');"
       "CREATE TABLE tenure_lease(name TEXT, owner TEXT)");
   Store store{path_};
-  EXPECT_TRUE(contains(refusal(store), "the tenure_* tables are not as this version made them"));
+  EXPECT_TRUE(contains(rejectionOf(store), "the tenure_* tables are not as this version made them"));
 }
 
 TEST_F(SqliteSchema, whatIsNoTableIsRefusedForGood) {
@@ -114,7 +114,7 @@ TEST_F(SqliteSchema, whatIsNoTableIsRefusedForGood) {
     const StoreError error = errorOf(store->write(acquire({"lease"}, "a")));
     EXPECT_TRUE(contains(error.message, "and not a table")) << error.message;
     EXPECT_TRUE(error.permanent) << error.message;
-    EXPECT_TRUE(contains(refusal(store), "and not a table"));
+    EXPECT_TRUE(contains(rejectionOf(store), "and not a table"));
     Shell{path_}.run("DROP VIEW IF EXISTS tenure_lease");
   }
 }
@@ -123,7 +123,7 @@ TEST_F(SqliteSchema, aDatabaseInUtf16IsRefused) {
   Shell shell{path_};
   shell.run("PRAGMA encoding = 'UTF-16'; CREATE TABLE users(id)");
   Store store{path_};
-  EXPECT_TRUE(contains(refusal(store), "UTF-16"));
+  EXPECT_TRUE(contains(rejectionOf(store), "UTF-16"));
   EXPECT_EQ(shell.value("PRAGMA journal_mode"), "delete") << "refused before anything was changed";
 }
 

@@ -79,10 +79,25 @@ struct HooksConfig {
   /// `candidate.ready`: the candidate may be elected once it has ended with 0, for as long as it does.
   std::string ready{};
   std::chrono::milliseconds readyEvery{5'000};  ///< from the end of a run of `ready` to the next; 100 ms to 1 h
-  std::chrono::milliseconds timeout{10'000};    ///< of each run; 100 ms to 1 h
+  /// `lease.probe` and `lease.probe_write`, at most one of them: a success is the work's progress, which
+  /// LeaseOptions::progressTimeout then asks of it instead of the job.
+  std::string probe{};
+  std::string probeWrite{};
+  std::optional<std::chrono::milliseconds> probeEvery{};    ///< `lease.probe_every`, 100 ms to 1 h
+  std::optional<std::chrono::milliseconds> probeTimeout{};  ///< `lease.probe_timeout`, 100 ms to 1 h
+  std::chrono::milliseconds timeout{10'000};                ///< of each run but the probe's; 100 ms to 1 h
 
   [[nodiscard]] bool isEmpty() const noexcept {
-    return onElected.empty() && onRenewed.empty() && onRevoked.empty() && ready.empty();
+    return onElected.empty() && onRenewed.empty() && onRevoked.empty() && ready.empty() && !hasProbe();
+  }
+  [[nodiscard]] bool hasProbe() const noexcept { return !probe.empty() || !probeWrite.empty(); }
+  /// From the end of a run of the probe to the next; unset: a third of the progress timeout.
+  [[nodiscard]] std::chrono::milliseconds probePause(std::chrono::milliseconds progressTimeout) const noexcept {
+    return probeEvery.value_or(progressTimeout / 3);
+  }
+  /// How long a run of the probe may take; unset: a third of the progress timeout.
+  [[nodiscard]] std::chrono::milliseconds probeLimit(std::chrono::milliseconds progressTimeout) const noexcept {
+    return probeTimeout.value_or(progressTimeout / 3);
   }
 
   friend bool operator==(const HooksConfig&, const HooksConfig&) = default;

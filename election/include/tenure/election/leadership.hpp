@@ -43,9 +43,14 @@ class TENURE_API Leadership {
   /// it is over. For programs that hand its deadlines on to another process of this machine, as `tenure run` does.
   [[nodiscard]] TermState state() const noexcept;
 
-  /// For the work-side watchdog (lease.progress_timeout): says that the work is alive. Lock-free; call it as often as
-  /// you like.
-  void reportProgress() const noexcept;
+  /// For the work-side watchdog (lease.progress_timeout): says that the work is alive, or that it was `ago` before this
+  /// call: a check that succeeds proves nothing about the time after it began. Lock-free; call it as often as you like.
+  void reportProgress(std::chrono::nanoseconds ago = {}) const noexcept;
+
+  /// Says that the work is really done from now on: caches are warm, connections are made, requests are answered. From
+  /// the first call in a term to the end of leadership the metric tenure_effective_leadership_seconds counts, if there
+  /// is a view (LeaderElector::view). It is for that metric alone.
+  void reportEffective() const;
 
   /// Call this when a resource refused this term's write because it has seen the token `seen`. If `seen` is higher than
   /// this term's token, the term is over (lost), and the next token will be higher than `seen` (I7). A value that is

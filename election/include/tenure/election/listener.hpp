@@ -26,9 +26,9 @@ struct Renewal {
 
 /// Any of them may be empty. Contract:
 /// - Thread: onElected and onRevoked of one elector run in order and never at the same time, on the elector's executor
-///   (by default on threads of the library itself, as many as there are callbacks that block). The other three run in
+///   (by default on threads of the library itself, as many as there are callbacks that block). The other four run in
 ///   order among themselves, in parallel to the first two: a blocked onElected does not delay them. While one of the
-///   three blocks, at most 64 calls wait. Beyond that the oldest are dropped, and a warning is logged.
+///   four blocks, at most 64 calls wait. Beyond that the oldest are dropped, and a warning is logged.
 /// - May block: yes. Renewal continues, and the deadline holds. While onElected blocks, onRevoked waits for it;
 ///   the stop token does not.
 /// - Strictly alternating: every onElected is followed by exactly one onRevoked, before the next onElected and before
@@ -52,6 +52,11 @@ struct Listener {
   /// called when it states another address or priority (LeaderInfo::address), and when an operator pauses the group:
   /// the holder is then a pause (pauseIn), and no candidate leads.
   std::function<void(const std::optional<LeaderInfo>&)> onLeaderChanged{};
+  /// To a candidate that does not lead: the lease may be free soon, because its holder has not renewed it for half of
+  /// the lease, or has released it. `remaining`: until this candidate may acquire it, if it sees no renewal; zero: now.
+  /// Warm up here. It says nothing about who wins, and the holder may renew after all. At most once between two
+  /// renewals; not called where the holder's crash is proven, or where the store shows nothing in time.
+  std::function<void(std::chrono::nanoseconds remaining)> onVacancyExpected{};
 };
 
 /// While a group is paused, its lease is held by a lock token of an operator instead of a candidate, and the holder's

@@ -56,24 +56,24 @@ struct TermOver {
 };
 
 /// The resource could not do the write, for a reason that has nothing to do with the term.
-struct WriteTrouble {
+struct WriteError {
   StoreError error;
   /// False: certainly nothing was written. True: it may have been written; read back before you repeat it.
   bool mayBeWritten{false};
 
-  friend bool operator==(const WriteTrouble&, const WriteTrouble&) = default;
+  friend bool operator==(const WriteError&, const WriteError&) = default;
 };
 
 /// Why a fenced write was not done.
 struct FenceError {
-  std::variant<StaleToken, ForeignTerm, TermOver, WriteTrouble> why;
+  std::variant<StaleToken, ForeignTerm, TermOver, WriteError> why;
   std::string message;  ///< one sentence or two for people
 
   /// Null if the reason is another one.
   [[nodiscard]] const StaleToken* stale() const noexcept { return std::get_if<StaleToken>(&why); }
   [[nodiscard]] const ForeignTerm* foreign() const noexcept { return std::get_if<ForeignTerm>(&why); }
   [[nodiscard]] const TermOver* over() const noexcept { return std::get_if<TermOver>(&why); }
-  [[nodiscard]] const WriteTrouble* trouble() const noexcept { return std::get_if<WriteTrouble>(&why); }
+  [[nodiscard]] const WriteError* writeError() const noexcept { return std::get_if<WriteError>(&why); }
 };
 
 /// Makes `result<T, FenceError>::value()` throw std::runtime_error with the message.
@@ -87,17 +87,17 @@ using FenceResult = boost::system::result<T, FenceError>;
 /// does not know who wrote with it. An empty result means: admitted. Ask this where the write happens, in one atomic
 /// step with the write. Asked at any other place it proves nothing, because a process may be paused between the
 /// question and the write.
-[[nodiscard]] TENURE_API std::optional<FenceError> fenceRefusal(const TermStamp& mine,
-                                                                const std::optional<TermStamp>& seen);
+[[nodiscard]] TENURE_API std::optional<FenceError> termError(const TermStamp& mine,
+                                                             const std::optional<TermStamp>& seen);
 
 /// The `misconfigured` error of a stamp that is never admitted, naming all faults: a stamp without lease, token or
 /// holder, with a token above maxFencingToken, or with texts that are not UTF-8 or hold a NUL. Empty if it has none of
 /// them.
-[[nodiscard]] TENURE_API std::optional<FenceError> refusalOf(const TermStamp& stamp);
+[[nodiscard]] TENURE_API std::optional<FenceError> errorOf(const TermStamp& stamp);
 
-/// The refusal by the writer's own side, with its message: the resource has seen nothing of the write.
+/// The rejection by the writer's own side, with its message: the resource has seen nothing of the write.
 [[nodiscard]] TENURE_API FenceError termOver(const TermStamp& stamp);
 
-[[nodiscard]] TENURE_API FenceError fenceTrouble(StoreError error, bool mayBeWritten = false);
+[[nodiscard]] TENURE_API FenceError fenceError(StoreError error, bool mayBeWritten = false);
 
 }  // namespace tenure

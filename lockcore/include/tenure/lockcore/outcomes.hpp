@@ -183,6 +183,7 @@ struct LeaseCounts {
   std::array<std::uint64_t, renewalTimeBounds.size() + 1> renewalTimes{};
   std::chrono::nanoseconds renewalTimeSum{0};
   std::chrono::nanoseconds leaderless{0};  ///< time in which it saw that the lease had no holder
+  std::chrono::nanoseconds effective{0};   ///< time in which it led and its work was at work (reportEffective)
 
   friend bool operator==(const LeaseCounts&, const LeaseCounts&) = default;
 };

@@ -38,7 +38,7 @@ using CorePtr = std::shared_ptr<const Core>;
 void send(const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
           aws::JsonHandler handler);
 
-/// The same in several copies: for reads, and for a write whose refusal shows the record.
+/// The same in several copies: for reads, and for a write whose rejection shows the record.
 void sendRepeatedly(const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
                     aws::JsonHandler handler);
 

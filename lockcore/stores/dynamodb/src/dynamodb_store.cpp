@@ -55,8 +55,8 @@ class DynamoDbStore final : public ExtendedStore {
   }
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    auto refused = refusalOfKey(key);
-    if (!refused) refused = quotaRefusalOf(key);
+    auto refused = errorOfKey(key);
+    if (!refused) refused = quotaErrorOf(key);
     if (refused) return post(std::move(handler), ReadOutcome{*std::move(refused)});
     readLease(core_, key, deadlineOf(options), counted(quota_, key, std::move(handler)));
   }
@@ -68,10 +68,10 @@ class DynamoDbStore final : public ExtendedStore {
     return faults;
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    auto refused = refusalOf(request);
-    if (!refused) refused = core_->layout.refusalOf(request);
+    auto refused = errorOf(request);
+    if (!refused) refused = core_->layout.errorOf(request);
     const bool canWait = request.purpose == WriteRequest::Purpose::acquire;
-    if (!refused && canWait) refused = quotaRefusalOf(request.key);
+    if (!refused && canWait) refused = quotaErrorOf(request.key);
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     const auto call = std::make_shared<LeaseCall>(LeaseCall{core_, request.key, deadlineOf(options),
                                                             counted(quota_, request.key, std::move(handler)),
@@ -83,24 +83,24 @@ class DynamoDbStore final : public ExtendedStore {
   }
 
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    if (auto refused = refusalOfPrefix(prefix)) return post(std::move(handler), ListOutcome{*std::move(refused)});
+    if (auto refused = errorOfPrefix(prefix)) return post(std::move(handler), ListOutcome{*std::move(refused)});
     listLeases(core_, price_, std::move(prefix), deadlineOf(options), std::move(handler));
   }
 
   void listName(std::string name, CallOptions options, ListHandler handler) override {
-    if (auto refused = refusalOf(LeaseKey{name})) return post(std::move(handler), ListOutcome{*std::move(refused)});
+    if (auto refused = errorOf(LeaseKey{name})) return post(std::move(handler), ListOutcome{*std::move(refused)});
     listLeasesOfName(core_, std::move(name), deadlineOf(options), std::move(handler));
   }
 
   [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return core_->layout.hasSortKey(); }
 
   void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
-    if (auto refused = refusalOfPrefix(prefix)) return post(std::move(handler), PageOutcome{*std::move(refused)});
+    if (auto refused = errorOfPrefix(prefix)) return post(std::move(handler), PageOutcome{*std::move(refused)});
     dynamodb_store::listPage(core_, prefix, from, deadlineOf(options), std::move(handler));
   }
 
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    auto refused = refusalOfKey(key);
+    auto refused = errorOfKey(key);
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     const auto call = std::make_shared<LeaseCall>(
         LeaseCall{core_, key, deadlineOf(options), std::move(handler), "asking for a step-down of", false});
@@ -110,7 +110,7 @@ class DynamoDbStore final : public ExtendedStore {
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
-    if (auto refused = refusalOfKey(key)) {
+    if (auto refused = errorOfKey(key)) {
       return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     }
     removeLease(std::make_shared<LeaseCall>(
@@ -119,14 +119,14 @@ class DynamoDbStore final : public ExtendedStore {
   }
 
   void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
-    if (auto refused = refusalOfKey(key)) return post(std::move(handler), StoreResult<StoredTokens>{*refused});
+    if (auto refused = errorOfKey(key)) return post(std::move(handler), StoreResult<StoredTokens>{*refused});
     dynamodb_store::readTokens(core_, key, deadlineOf(options), std::move(handler));
   }
 
   void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
                  WriteHandler handler) override {
-    auto refused = refusalOfRecovery(key, token);
-    if (!refused) refused = core_->layout.refusalOf(key);
+    auto refused = errorOfRecovery(key, token);
+    if (!refused) refused = core_->layout.errorOf(key);
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     dynamodb_store::setTokens(std::make_shared<LeaseCall>(LeaseCall{core_, key, deadlineOf(options), std::move(handler),
                                                                     "setting the tokens of", false}),
@@ -145,18 +145,18 @@ class DynamoDbStore final : public ExtendedStore {
 
   [[nodiscard]] Deadline deadlineOf(CallOptions options) const { return {core_->scheduler->clock(), options.timeout}; }
 
-  [[nodiscard]] std::optional<StoreError> refusalOfKey(const LeaseKey& key) const {
-    auto refused = refusalOf(key);
-    return refused ? refused : core_->layout.refusalOf(key);
+  [[nodiscard]] std::optional<StoreError> errorOfKey(const LeaseKey& key) const {
+    auto refused = errorOf(key);
+    return refused ? refused : core_->layout.errorOf(key);
   }
 
-  [[nodiscard]] std::optional<StoreError> refusalOfPrefix(const std::string& prefix) const {
+  [[nodiscard]] std::optional<StoreError> errorOfPrefix(const std::string& prefix) const {
     if (isUtf8(prefix)) return std::nullopt;
     return StoreError{ErrorClass::misconfigured, core_->where + ": the prefix is not UTF-8 text"};
   }
 
-  [[nodiscard]] std::optional<StoreError> quotaRefusalOf(const LeaseKey& key) const {
-    auto refused = quota_->refusalOf(key, core_->scheduler->now());
+  [[nodiscard]] std::optional<StoreError> quotaErrorOf(const LeaseKey& key) const {
+    auto refused = quota_->errorOf(key, core_->scheduler->now());
     if (refused) refused->message = core_->where + ": " + refused->message;
     return refused;
   }

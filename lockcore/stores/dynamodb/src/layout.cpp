@@ -54,7 +54,7 @@ std::string companionOfLongName(std::string_view name) {
   return out += companionMark;
 }
 
-StoreError refusal(const LeaseKey& key, const std::string& what) {
+StoreError keyError(const LeaseKey& key, const std::string& what) {
   return {ErrorClass::misconfigured, "lease \"" + toString(key) + "\": " + what};
 }
 
@@ -78,25 +78,25 @@ Layout::Layout(const DynamoDbStoreOptions& options)
   }
 }
 
-std::optional<StoreError> Layout::refusalOf(const LeaseKey& key) const {
+std::optional<StoreError> Layout::errorOf(const LeaseKey& key) const {
   if (!hasSortKey_) {
     if (key.sortKey.empty()) return std::nullopt;
-    return refusal(key, "it has a sort key, and table " + table_ +
-                            " is used without one; name the table's sort key in the store's options, or leave it out");
+    return keyError(key, "it has a sort key, and table " + table_ +
+                             " is used without one; name the table's sort key in the store's options, or leave it out");
   }
   if (key.sortKey != sortKeyValue_) return std::nullopt;
-  return refusal(
+  return keyError(
       key, "its sort key is \"" + sortKeyValue_ +
                "\", which means that there is none; give another, or another sort key value in the store's options");
 }
 
-std::optional<StoreError> Layout::refusalOf(const WriteRequest& request) const {
+std::optional<StoreError> Layout::errorOf(const WriteRequest& request) const {
   for (const auto& [name, value] : request.record.attributes) {
     if (!isReserved(name)) continue;
-    return refusal(request.key, "an attribute named \"" + name +
-                                    "\" would overwrite a part of the lock itself; give it another name");
+    return keyError(request.key, "an attribute named \"" + name +
+                                     "\" would overwrite a part of the lock itself; give it another name");
   }
-  return refusalOf(request.key);
+  return errorOf(request.key);
 }
 
 OptionFaults Layout::faultsOf(const LeaseKey& key, const std::string& data,
@@ -104,7 +104,7 @@ OptionFaults Layout::faultsOf(const LeaseKey& key, const std::string& data,
   // An item's names and values count (DynamoDB's documentation, "item sizes"); the lock's own part is less than 2 KB.
   constexpr std::size_t largestItem = 400U << 10U, ownPart = 2U << 10U;
   OptionFaults faults;
-  if (const auto refused = refusalOf(key)) faults.push_back({"key", refused->message});
+  if (const auto refused = errorOf(key)) faults.push_back({"key", refused->message});
   std::size_t size = ownPart + key.name.size() + key.sortKey.size() + data.size();
   for (const auto& [name, text] : attributes) {
     size += name.size() + text.size();

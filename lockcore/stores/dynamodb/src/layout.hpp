@@ -67,10 +67,10 @@ class Layout {
   }
 
   /// Why this table cannot hold the lease; empty if it can.
-  [[nodiscard]] std::optional<StoreError> refusalOf(const LeaseKey& key) const;
+  [[nodiscard]] std::optional<StoreError> errorOf(const LeaseKey& key) const;
   /// Why a record with these attributes cannot be written: a name that the protocol uses would change the lock
   /// itself (`isReleased` among the user's attributes would give the lease to a second holder).
-  [[nodiscard]] std::optional<StoreError> refusalOf(const WriteRequest& request) const;
+  [[nodiscard]] std::optional<StoreError> errorOf(const WriteRequest& request) const;
 
   /// Every known fault of the user's part of a record: names that are reserved, and more bytes than an item may hold.
   [[nodiscard]] OptionFaults faultsOf(const LeaseKey& key, const std::string& data,

@@ -97,10 +97,10 @@ void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::o
 
 void answerFault(const LeaseCallPtr& call, const Fault& fault) {
   if (fault.maybeApplied) return call->handler(Unknown{fault.error});
-  Refusal refusal = refusalIn(call->name(), fault);
-  if (refusal.kind == Refusal::Kind::condition) return answerConflict(call, refusal.image);
-  if (fault.copiesOut) return call->handler(Unknown{std::move(refusal.error)});
-  call->handler(Rejected{std::move(refusal.error)});
+  Cause cause = causeIn(call->name(), fault);
+  if (cause.kind == Cause::Kind::condition) return answerConflict(call, cause.image);
+  if (fault.copiesOut) return call->handler(Unknown{std::move(cause.error)});
+  call->handler(Rejected{std::move(cause.error)});
 }
 
 namespace {

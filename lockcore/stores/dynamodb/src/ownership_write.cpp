@@ -28,10 +28,10 @@ namespace {
 /// The transaction was refused for another reason than the lock item's condition. If that condition does not hold any
 /// more, a rival was quicker, and the caller should learn it. If another transaction was at work, it may be a copy of
 /// this one that the network made and that may still be applied.
-void answerRefused(const OwnershipPtr& write, Refusal refusal) {
+void answerRefused(const OwnershipPtr& write, Cause cause) {
   const LeaseCallPtr& call = write->call;
   readPair(call->core, call->key, call->doing, call->deadline,
-           [write, refusal = std::move(refusal)](const StoreResult<Pair>& pair) {
+           [write, cause = std::move(cause)](const StoreResult<Pair>& pair) {
              const WriteHandler& answer = write->call->handler;
              if (pair.has_value()) {
                stored::Decision now = write->decisionFrom(*pair);
@@ -40,8 +40,8 @@ void answerRefused(const OwnershipPtr& write, Refusal refusal) {
              }
              if (pair.has_error() && pair.error().errorClass == ErrorClass::corrupt)
                return answer(Unknown{pair.error()});
-             if (refusal.kind == Refusal::Kind::busy) return answer(Unknown{refusal.error});
-             answer(Rejected{refusal.error});
+             if (cause.kind == Cause::Kind::busy) return answer(Unknown{cause.error});
+             answer(Rejected{cause.error});
            });
 }
 
@@ -153,9 +153,9 @@ void transact(const OwnershipPtr& write, std::string body) {
          if (reply.has_value()) return write->change.erasesRecord() ? proveRemoved(write) : proveWritten(write);
          const Fault& fault = reply.error();
          if (!fault.maybeApplied && fault.name == "TransactionCanceledException") {
-           Refusal refusal = refusalIn(write->call->name(), fault);
-           const bool other = refusal.kind == Refusal::Kind::busy || refusal.kind == Refusal::Kind::moved;
-           if (other) return answerRefused(write, std::move(refusal));
+           Cause cause = causeIn(write->call->name(), fault);
+           const bool other = cause.kind == Cause::Kind::busy || cause.kind == Cause::Kind::moved;
+           if (other) return answerRefused(write, std::move(cause));
          }
          answerFault(write->call, fault);
        });

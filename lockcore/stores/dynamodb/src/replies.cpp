@@ -75,17 +75,17 @@ std::optional<object> imageIn(const object& parent) {
 }
 
 /// Several items may have a reason; the most important one decides what the caller does.
-Refusal refusalOfTransaction(const CallName& call, const Fault& fault) {
+Cause causeOfTransaction(const CallName& call, const Fault& fault) {
   const std::string what = call.text();
   const std::vector<Reason> reasons = reasonsIn(fault.body);
   const auto isCode = [](std::string_view code) {
     return [code](const Reason& reason) { return reason.code == code; };
   };
   if (!reasons.empty() && reasons.front().code == "ConditionalCheckFailed") {
-    return {Refusal::Kind::condition, imageIn(*reasons.front().whole), {}};
+    return {Cause::Kind::condition, imageIn(*reasons.front().whole), {}};
   }
   if (std::any_of(reasons.begin(), reasons.end(), isCode("TransactionConflict"))) {
-    return {Refusal::Kind::busy,
+    return {Cause::Kind::busy,
             std::nullopt,
             {ErrorClass::transient, what + ": another transaction was at work on the same items"}};
   }
@@ -95,14 +95,14 @@ Refusal refusalOfTransaction(const CallName& call, const Fault& fault) {
     StoreError error{rule != nullptr ? rule->errorClass : ErrorClass::transient,
                      what + ": the transaction was cancelled: " + reason.code};
     if (const std::string words = plainTextIn(*reason.whole, "Message"); !words.empty()) error.message += ": " + words;
-    return {Refusal::Kind::other, std::nullopt, std::move(error)};
+    return {Cause::Kind::other, std::nullopt, std::move(error)};
   }
   if (std::any_of(reasons.begin(), reasons.end(), isCode("ConditionalCheckFailed"))) {
-    return {Refusal::Kind::moved,
+    return {Cause::Kind::moved,
             std::nullopt,
             {ErrorClass::transient, what + ": the fencing counter was changed in the meantime"}};
   }
-  return {Refusal::Kind::other, std::nullopt, fault.error};
+  return {Cause::Kind::other, std::nullopt, fault.error};
 }
 
 }  // namespace
@@ -214,10 +214,10 @@ WriteOutcome askedIn(const Subject& subject, const CallName& call, FencingToken 
   return Applied{token, true};
 }
 
-Refusal refusalIn(const CallName& call, const Fault& fault) {
-  if (fault.name == "ConditionalCheckFailedException") return {Refusal::Kind::condition, imageIn(fault.body), {}};
-  if (fault.name == "TransactionCanceledException") return refusalOfTransaction(call, fault);
-  return {Refusal::Kind::other, std::nullopt, fault.error};
+Cause causeIn(const CallName& call, const Fault& fault) {
+  if (fault.name == "ConditionalCheckFailedException") return {Cause::Kind::condition, imageIn(fault.body), {}};
+  if (fault.name == "TransactionCanceledException") return causeOfTransaction(call, fault);
+  return {Cause::Kind::other, std::nullopt, fault.error};
 }
 
 }  // namespace tenure::dynamodb_store

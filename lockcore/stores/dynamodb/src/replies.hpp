@@ -66,7 +66,7 @@ struct Pair : stored::StoredLease {
                                    const boost::json::object& body);
 
 /// Why a write was refused. `image` is the item at that moment, if the service returned it.
-struct Refusal {
+struct Cause {
   enum class Kind {
     condition,  ///< the lock item is not as expected
     busy,       ///< another transaction was at work on the items; it may be a copy of this one
@@ -77,8 +77,8 @@ struct Refusal {
   std::optional<boost::json::object> image{};
   StoreError error{};
 };
-/// The refusal in a Fault that was certainly not applied. For a transaction the first reason is the lock item's, the
+/// The rejection in a Fault that was certainly not applied. For a transaction the first reason is the lock item's, the
 /// second the counter's.
-[[nodiscard]] Refusal refusalIn(const CallName& call, const Fault& fault);
+[[nodiscard]] Cause causeIn(const CallName& call, const Fault& fault);
 
 }  // namespace tenure::dynamodb_store

@@ -4,7 +4,7 @@
 
 namespace tenure::dynamodb_store {
 
-std::optional<StoreError> RetryQuota::refusalOf(const LeaseKey& key, const Instant& now) {
+std::optional<StoreError> RetryQuota::errorOf(const LeaseKey& key, const Instant& now) {
   const std::lock_guard lock{mutex_};
   if (!failing_.contains(key)) return std::nullopt;
   refill(now);

@@ -29,7 +29,7 @@ class RetryQuota {
 
   /// To be called before a request about `key` that can wait. An error: the request must not be sent now, because too
   /// many retries were sent already; the text quotes the last failure.
-  [[nodiscard]] std::optional<StoreError> refusalOf(const LeaseKey& key, const Instant& now);
+  [[nodiscard]] std::optional<StoreError> errorOf(const LeaseKey& key, const Instant& now);
 
   /// The service answered a request about `key`, whatever the answer was.
   void served(const LeaseKey& key);

@@ -163,7 +163,7 @@ void SchemaFlow::ttlDescribed(const ParsedReply& reply) {
     return finish();
   }
   const std::string attribute = ttlAttributeIn(*reply);
-  if (auto refused = ttlRefusal(core_->layout, core_->where, attribute)) return fail(std::move(*refused));
+  if (auto refused = ttlError(core_->layout, core_->where, attribute)) return fail(std::move(*refused));
   if (core_->layout.hasTtl() && attribute != core_->layout.nameOf(Attribute::ttl)) {
     core_->logger.log(LogLevel::warn, core_->where + ": the table's time to live " +
                                           (attribute.empty() ? "is off" : "uses " + attribute) +

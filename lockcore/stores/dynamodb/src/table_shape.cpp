@@ -158,7 +158,7 @@ std::string ttlAttributeIn(const object& body) {
   return status == "ENABLED" || status == "ENABLING" ? plainTextIn(*described, "AttributeName") : std::string{};
 }
 
-std::optional<StoreError> ttlRefusal(const Layout& layout, const std::string& where, const std::string& attribute) {
+std::optional<StoreError> ttlError(const Layout& layout, const std::string& where, const std::string& attribute) {
   // Only numbers make DynamoDB delete an item.
   constexpr std::array numbers{Attribute::token, Attribute::stepDown, Attribute::acquired, Attribute::renewed};
   const bool covered =

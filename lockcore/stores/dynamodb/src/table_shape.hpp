@@ -27,7 +27,7 @@ enum class TableState { ready, creating };
 [[nodiscard]] std::string ttlAttributeIn(const boost::json::object& body);
 
 /// Why time to live on this attribute would delete leases; empty if it does not.
-[[nodiscard]] std::optional<StoreError> ttlRefusal(const Layout& layout, const std::string& where,
-                                                   const std::string& attribute);
+[[nodiscard]] std::optional<StoreError> ttlError(const Layout& layout, const std::string& where,
+                                                 const std::string& attribute);
 
 }  // namespace tenure::dynamodb_store

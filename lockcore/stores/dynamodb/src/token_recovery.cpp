@@ -157,8 +157,8 @@ void setTokens(const LeaseCallPtr& call, const StoredTokens& expected, FencingTo
          if (reply.has_value()) return confirm(call, token, version);
          const Fault& fault = reply.error();
          if (fault.maybeApplied) return call->handler(Unknown{fault.error});
-         const Refusal refusal = refusalIn(call->name(), fault);
-         if (refusal.kind == Refusal::Kind::other) return call->handler(Rejected{refusal.error});
+         const Cause cause = causeIn(call->name(), fault);
+         if (cause.kind == Cause::Kind::other) return call->handler(Rejected{cause.error});
          call->handler(Conflict{});
        });
 }

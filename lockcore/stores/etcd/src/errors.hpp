@@ -45,7 +45,7 @@ struct Verdict {
 };
 [[nodiscard]] Verdict verdictOn(int status, std::string_view body);
 
-/// Empty: a member says that it has carried the request out, and the body tells the rest. A refusal proves nothing
+/// Empty: a member says that it has carried the request out, and the body tells the rest. A rejection proves nothing
 /// about copies of the request that are out at other members.
 [[nodiscard]] std::optional<Fault> faultIn(const CallName& call, const Outcome& outcome);
 

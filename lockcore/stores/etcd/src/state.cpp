@@ -94,7 +94,7 @@ State stateAfter(const Sent& sent, std::int64_t revision) {
 /// What is stored was not as required, so this change was not carried out and never will be: a revision that has
 /// passed does not come back. But a copy that is out at another member may have been, and have changed what this one
 /// required.
-stored::SwapOutcome outcomeOfRefusal(const Sent& sent, const Reply& answer, const TxnReply& reply) {
+stored::SwapOutcome outcomeOfFailure(const Sent& sent, const Reply& answer, const TxnReply& reply) {
   auto state = stateIn(*sent.core, sent.key, reply);
   if (state.has_error()) return Unknown{notUnderstood(sent.name, answer.member, state.error().what)};
   return stored::Differs{std::make_shared<const State>(std::move(*state)), answer.copiesOut};
@@ -107,7 +107,7 @@ stored::SwapOutcome outcomeOf(const Sent& sent, const Outcome& outcome) {
   }
   const auto reply = txnReplyFrom(outcome->body);
   if (reply.has_error()) return Unknown{notUnderstood(sent.name, outcome->member, reply.error().what)};
-  if (!reply->succeeded) return outcomeOfRefusal(sent, *outcome, *reply);
+  if (!reply->succeeded) return outcomeOfFailure(sent, *outcome, *reply);
   if (!showsChange(*sent.seen, sent.change, *reply))
     return Unknown{notUnderstood(sent.name, outcome->member, "the answer does not show what was written")};
   if (sent.change.correction) return stored::Swapped{sent.seen};  // nobody decides from what an operator has written

@@ -43,7 +43,7 @@ struct LeaseHints::Progress {
     if (!selected || selected->empty() || watched.empty()) return true;
     return watched.size() == 1 && objectNameOf(*watched.begin()) == *selected;
   }
-  /// Whether it is to be told: once for each refusal after a success.
+  /// Whether it is to be told: once for each rejection after a success.
   bool refuse() {
     const std::lock_guard lock{mutex};
     refusedAll = refusedAll || (selected && selected->empty());

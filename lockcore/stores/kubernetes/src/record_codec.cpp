@@ -118,7 +118,7 @@ StoreError corruptObject(const Place& place, const LeaseObject& object, const st
 }
 
 /// Who has the lease by a rule that this library does not take part in; empty: nobody.
-std::optional<StoreError> refusalIn(const Place& place, const LeaseObject& object) {
+std::optional<StoreError> errorIn(const Place& place, const LeaseObject& object) {
   const std::string start = place.store + ": lease " + toString(place.lease) + ": Lease " + object.name;
   if (!object.spec.strategy.empty()) {
     return StoreError{ErrorClass::corrupt, start + " has spec.strategy " + inQuotes(object.spec.strategy) +
@@ -216,7 +216,7 @@ StoredRecord foreignRecord(const LeaseObject& object) {
 
 StoreResult<std::optional<StoredRecord>> recordIn(const Place& place, const LeaseObject& object) {
   using Found = std::optional<StoredRecord>;
-  if (auto refused = refusalIn(place, object)) return *std::move(refused);
+  if (auto refused = errorIn(place, object)) return *std::move(refused);
   if (object.spec.isBare()) return Found{};
   if (!isBound(object)) return Found{foreignRecord(object)};
   if (isRemoved(object) && !hasOtherLayout(object)) return Found{};
@@ -250,7 +250,7 @@ stored::StoredLease storedIn(const Place& place, const LeaseObject& object) {
 }
 
 StoreResult<StoredTokens> tokensIn(const Place& place, const LeaseObject& object) {
-  if (auto refused = refusalIn(place, object)) return *std::move(refused);
+  if (auto refused = errorIn(place, object)) return *std::move(refused);
   StoredTokens out;
   out.counter = annotated(object, annotation::counter);
   if (out.counter.empty() && object.hasAnnotation(annotation::counter)) out.counter = "(empty)";

@@ -44,11 +44,11 @@ class MemoryStore final : public ExtendedStore, public std::enable_shared_from_t
   void ensureSchema(CallOptions, StatusHandler handler) override { answer(std::move(handler), StoreStatus{}); }
 
   void read(const LeaseKey& key, CallOptions, ReadHandler handler) override {
-    look(refusalOf(key), std::move(handler), [&] { return table_.at(key).answer(); });
+    look(errorOf(key), std::move(handler), [&] { return table_.at(key).answer(); });
   }
 
   void write(WriteRequest request, CallOptions, WriteHandler handler) override {
-    change(request.key, refusalOf(request), std::move(handler),
+    change(request.key, errorOf(request), std::move(handler),
            [&](const StoredLease& stored) { return stored::decideWrite(where_, request, stored); });
   }
 
@@ -57,23 +57,23 @@ class MemoryStore final : public ExtendedStore, public std::enable_shared_from_t
   }
 
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions, WriteHandler handler) override {
-    change(key, refusalOf(key), std::move(handler),
+    change(key, errorOf(key), std::move(handler),
            [&](const StoredLease& stored) { return stored::decideStepDown(token, stored); });
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions, WriteHandler handler) override {
-    change(key, refusalOf(key), std::move(handler),
+    change(key, errorOf(key), std::move(handler),
            [&](const StoredLease& stored) { return stored::decideRemoval(version, stored); });
   }
 
   void readTokens(const LeaseKey& key, CallOptions, TokensHandler handler) override {
-    look(refusalOf(key), std::move(handler), [&] { return StoreResult<StoredTokens>{tokensOf(table_.at(key))}; });
+    look(errorOf(key), std::move(handler), [&] { return StoreResult<StoredTokens>{tokensOf(table_.at(key))}; });
   }
 
   void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions,
                  WriteHandler handler) override {
     SystemRandom random;
-    change(key, refusalOfRecovery(key, token), std::move(handler), [&](const StoredLease& stored) {
+    change(key, errorOfRecovery(key, token), std::move(handler), [&](const StoredLease& stored) {
       return stored::decideTokens(tokensOf(stored), expected, token, uuid4(random));
     });
   }

@@ -47,7 +47,7 @@ void StoreCore::sendAgain(const CorePtr& core, Job job, const Deadline& deadline
 }
 
 /// A standby refuses the functions too, and may be promoted before the job comes again without them; and a trigger on
-/// the table may have made the error. So a refusal counts only when it has come several times in a row.
+/// the table may have made the error. So a rejection counts only when it has come several times in a row.
 void StoreCore::servedWithoutHistory() {
   constexpr int enough = 3;
   if (++perhapsNone_ < enough) return;

@@ -13,7 +13,7 @@ namespace tenure::postgresql_store {
 struct Swap {
   stored::RegisterCall call;
   std::shared_ptr<const RowState> seen;
-  std::shared_ptr<const RowState> next;  ///< what is stored once it is done
+  std::shared_ptr<const RowState> next;  ///< what is stored once it is done; of a correction: `seen`
   RowChange change;
   stored::SwapHandler handler;
 };
@@ -23,7 +23,7 @@ using SwapPtr = std::shared_ptr<const Swap>;
                              std::shared_ptr<const RowState> seen, const stored::Change& change,
                              stored::SwapHandler handler);
 
-/// What a row of WrittenColumn tells: the server has written what was decided, or the answer is not to be believed.
+/// From a row of WrittenColumn: the server has written what was decided, or the answer is not to be believed.
 [[nodiscard]] stored::SwapOutcome outcomeOfRow(const StoreCore& core, const Swap& swap, const Value& token,
                                                const Value& counter);
 

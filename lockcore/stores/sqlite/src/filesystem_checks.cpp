@@ -14,7 +14,7 @@ namespace tenure::sqlite_store {
 namespace {
 
 /// A fault that waiting does not mend.
-StoreError refusal(const std::string& store, std::string text) {
+StoreError errorFrom(const std::string& store, std::string text) {
   return {ErrorClass::misconfigured, store + ": " + std::move(text), true};
 }
 
@@ -33,9 +33,9 @@ constexpr SharedFileRisks risks{
         "store for many machines",
 };
 
-std::optional<StoreError> refusalIf(const std::string& store, std::string fault) {
+std::optional<StoreError> errorIf(const std::string& store, std::string fault) {
   if (fault.empty()) return std::nullopt;
-  return refusal(store, std::move(fault));
+  return errorFrom(store, std::move(fault));
 }
 
 StoreFiles filesFor(const std::string& directory, const std::string& name) {
@@ -52,7 +52,7 @@ StoreFiles filesFor(const std::string& directory, const std::string& name) {
 std::optional<StoreError> faultOfDirectory(const std::string& store, const std::string& directory) {
   struct statfs system {};
   if (statfs(directory.c_str(), &system) != 0) return systemError(store, "examining directory " + directory, errno);
-  return refusalIf(store, networkFault(directory, risks));
+  return errorIf(store, networkFault(directory, risks));
 }
 
 std::optional<StoreError> unwritableDirectory(const std::string& store, const std::string& directory) {
@@ -70,7 +70,7 @@ std::optional<StoreError> unwritableFile(const std::string& store, const std::st
 
 std::optional<StoreError> faultOfMounts(const std::string& store, const StoreFiles& files) {
   for (const std::string& path : {files.database, files.wal, files.shm, files.sidecar}) {
-    if (auto fault = refusalIf(store, mountFault(path, files.directory, risks))) return fault;
+    if (auto fault = errorIf(store, mountFault(path, files.directory, risks))) return fault;
   }
   return std::nullopt;
 }
@@ -79,15 +79,15 @@ std::optional<StoreError> faultOfMounts(const std::string& store, const StoreFil
 
 StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path, Access access) {
   const auto [directory, name] = partsOf(path);
-  if (path.find('\0') != std::string::npos) return refusal(store, "the path holds a NUL character");
+  if (path.find('\0') != std::string::npos) return errorFrom(store, "the path holds a NUL character");
   if (name.empty() || name == "." || name == "..") {
-    return refusal(store, "the path names no file; give one, such as ./tenure.db");
+    return errorFrom(store, "the path names no file; give one, such as ./tenure.db");
   }
-  if (auto fault = refusalIf(store, linkFault(path, risks))) return std::move(*fault);
+  if (auto fault = errorIf(store, linkFault(path, risks))) return std::move(*fault);
   const std::string realDirectory = realPath(directory + "/.");
   if (realDirectory.empty()) {
     const int fault = errno;
-    if (fault == ENOTDIR) return refusal(store, directory + " is not a directory; give another path");
+    if (fault == ENOTDIR) return errorFrom(store, directory + " is not a directory; give another path");
     if (fault != ENOENT) return systemError(store, "examining directory " + directory, fault);
     return missing(store, "directory " + directory + " does not exist; create it, or give another path");
   }
@@ -98,7 +98,7 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   const bool exists = lstat(files.database.c_str(), &found) == 0;
   if (!exists && errno != ENOENT) return systemError(store, "examining " + files.database, errno);
   if (exists) {
-    if (auto fault = refusalIf(store, kindFault(files.database, risks))) return std::move(*fault);
+    if (auto fault = errorIf(store, kindFault(files.database, risks))) return std::move(*fault);
   }
   if (auto fault = faultOfMounts(store, files)) return std::move(*fault);
   std::optional<StoreError> unwritable = unwritableDirectory(store, files.directory);

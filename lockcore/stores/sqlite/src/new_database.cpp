@@ -26,7 +26,7 @@ std::string seconds(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-std::optional<StoreError> NewDatabase::refusal(const StoreFiles& files, CreationLock& lock, const TermName* asker) {
+std::optional<StoreError> NewDatabase::errorOf(const StoreFiles& files, CreationLock& lock, const TermName* asker) {
   std::string mark;
   if (const int fault = lock.readMark(mark); fault != 0) return systemError(store_, "reading " + lock.path(), fault);
   rule_.sawNone(readClock(), mark);

@@ -24,7 +24,7 @@ class NewDatabase {
   /// To be called with the lock held, right after a look that found no database. No error: the caller creates a
   /// database before it releases the lock. Otherwise a transient error that says which holder is waited for and how
   /// long, or what is in the way. `asker` is the term that the database is created for; null: none.
-  [[nodiscard]] std::optional<StoreError> refusal(const StoreFiles& files, CreationLock& lock, const TermName* asker);
+  [[nodiscard]] std::optional<StoreError> errorOf(const StoreFiles& files, CreationLock& lock, const TermName* asker);
 
   void sawOne() noexcept { rule_.sawOne(); }
 

@@ -27,7 +27,7 @@ namespace tenure::sqlite_store {
 ///      moment again if the mark differs from the mark at that look, or if a database was seen in between;
 ///   N3 reads what the locked liveness files of other processes state, and takes the longest lease (the terms of other
 ///      candidates of its own store count too); a liveness file that cannot be read, or that states no lease, is a
-///      refusal;
+///      rejection;
 ///   N4 refuses until that lease has passed since `since` by the challenger's clock;
 ///   N5 writes a new mark, creates file and tables, and releases the lock. Then it is a holder like any other (H1 to
 ///      H4).

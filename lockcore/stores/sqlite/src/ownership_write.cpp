@@ -15,7 +15,7 @@ OwnershipWrite::OwnershipWrite(Session& session, const WriteRequest& request)
       what_{std::string{doing(request.purpose)} + " lease " + toString(request.key)} {}
 
 WriteOutcome OwnershipWrite::perform(const Deadline& deadline) {
-  if (auto refused = refusalOf(request_)) return Rejected{std::move(*refused)};
+  if (auto refused = errorOf(request_)) return Rejected{std::move(*refused)};
   return conclude(attempt(deadline));
 }
 
@@ -36,7 +36,7 @@ WriteOutcome OwnershipWrite::concludeCommitted(WriteOutcome applied, bool filesU
 }
 
 WriteOutcome OwnershipWrite::writeInOpenTransaction() {
-  if (auto refused = refusalOf(request_)) return Rejected{std::move(*refused)};
+  if (auto refused = errorOf(request_)) return Rejected{std::move(*refused)};
   return decideAndWrite(
       session_, request_.key, what_,
       [this](const stored::StoredLease& lease) { return decideWrite(session_.store(), request_, lease); },

@@ -151,7 +151,7 @@ StoreResult<bool> Session::makeDatabase(const TermName* asker) {
     if (found.has_error() || *found) return found;
     close();
   }
-  if (auto refused = newDatabase_.refusal(files_, *lock, asker)) return std::move(*refused);
+  if (auto refused = newDatabase_.errorOf(files_, *lock, asker)) return std::move(*refused);
   removeLogOfMissingDatabase(files_);
   if (!identityOf(files_.database)) {
     if (auto fault = makeDatabaseFile(options_.store, files_, options_.files)) return std::move(*fault);

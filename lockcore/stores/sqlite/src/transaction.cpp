@@ -33,7 +33,7 @@ int writeRecord(Session& session, const LeaseKey& key, const std::optional<store
   const LeaseRecord& record = now.record;
   const LeaseRecord nothing;
   const LeaseRecord& old = before ? before->record : nothing;
-  const std::string attributes = *attributesToJson(record.attributes);  // refusalOf() has made sure that it is possible
+  const std::string attributes = *attributesToJson(record.attributes);  // errorOf() has made sure that it is possible
   Statement& write = before ? session.statements().updateLease : session.statements().insertLease;
   write.bind(3, record.released ? "released" : "held");
   write.bind(4, record.holder);

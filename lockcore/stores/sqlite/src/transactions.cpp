@@ -25,7 +25,7 @@ StoreStatus ensureSchema(Session& session) {
 }
 
 ReadOutcome readLease(Session& session, const LeaseKey& key) {
-  if (auto refused = refusalOf(key)) return std::move(*refused);
+  if (auto refused = errorOf(key)) return std::move(*refused);
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
   if (!*ready) return std::optional<LeaseRecord>{};
@@ -110,14 +110,14 @@ WriteOutcome change(Session& session, const LeaseKey& key, const std::string& wh
 }  // namespace
 
 WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token, const Deadline& deadline) {
-  if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
+  if (auto refused = errorOf(key)) return Rejected{std::move(*refused)};
   return change(session, key, "asking the holder of lease " + toString(key) + " to step down", deadline,
                 [token](const stored::StoredLease& lease) { return stored::decideStepDown(token, lease); });
 }
 
 WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
                          const Deadline& deadline) {
-  if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
+  if (auto refused = errorOf(key)) return Rejected{std::move(*refused)};
   return change(session, key, "removing the record of lease " + toString(key), deadline,
                 [&](const stored::StoredLease& lease) { return stored::decideRemoval(version, lease); });
 }
@@ -166,7 +166,7 @@ stored::Decision refusedBy(Session& session, const std::string& livingFile) {
 }  // namespace
 
 StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key) {
-  if (auto refused = refusalOf(key)) return std::move(*refused);
+  if (auto refused = errorOf(key)) return std::move(*refused);
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
   if (!*ready && session.hasLostTables()) return session.lostTables();
@@ -176,7 +176,7 @@ StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key) {
 
 WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens& expected, FencingToken token,
                        const Deadline& deadline) {
-  if (auto refused = refusalOfRecovery(key, token)) return Rejected{std::move(*refused)};
+  if (auto refused = errorOfRecovery(key, token)) return Rejected{std::move(*refused)};
   const std::string what = "setting the tokens of lease " + toString(key);
   return change(session, key, what, deadline, [&](const stored::StoredLease&) -> stored::Decision {
     SystemRandom random;

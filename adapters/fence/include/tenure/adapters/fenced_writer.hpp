@@ -48,7 +48,7 @@ class TENURE_API FencedTerm {
   /// TermOver once the term's lease is no longer valid, by this process's clock, at this call; about 70 ns. It only
   /// saves a request that would be refused. The process may be paused for longer than a lease right after this check,
   /// and then only the resource can refuse.
-  [[nodiscard]] std::optional<FenceError> refusal() const;
+  [[nodiscard]] std::optional<FenceError> error() const;
 
   /// Every adapter passes the resource's error to this. It reports a stale token to the term, which ends the term
   /// (Leadership::reportStaleToken). A term of another lease with the same name (ForeignTerm) is not reported, because
@@ -61,16 +61,16 @@ class TENURE_API FencedTerm {
   std::function<void(FencingToken)> reportStaleToken_;
 };
 
-/// Calls `call(stamp)` unless the term is over, and reports a refusal by the resource to the term. An adapter uses this
-/// to build the call that takes a term from the call that takes a stamp, so that all adapters step down in the same
-/// way:
+/// Calls `call(stamp)` unless the term is over, and reports a rejection by the resource to the term. An adapter uses
+/// this to build the call that takes a term from the call that takes a stamp, so that all adapters step down in the
+/// same way:
 ///
 ///     FenceResult<void> write(const FencedTerm& term, std::string_view bytes) {
 ///       return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, bytes); });
 ///     }
 template <class Call>
 [[nodiscard]] auto underTerm(const FencedTerm& term, Call&& call) -> decltype(call(term.stamp())) {
-  if (auto over = term.refusal()) return *std::move(over);
+  if (auto over = term.error()) return *std::move(over);
   auto result = call(term.stamp());
   if (result.has_error()) term.settle(result.error());
   return result;
@@ -89,19 +89,19 @@ template <class Result>
 concept FenceAnswer = detail::isFenceResult<Result>;
 
 /// A **fence** is a resource's memory of the highest fencing token it has accepted a write with, for each lease, and
-/// the rule that a lower one is refused (fenceRefusal). Its scope is one lease in one resource: two resources do not
+/// the rule that a lower one is refused (termError). Its scope is one lease in one resource: two resources do not
 /// know of each other's writes, and two leases over one resource do not fence each other.
 ///
 /// `write(stamp, what...)` promises:
 ///
 /// 1. **Atomic.** The comparison, the remembered token and the write are one step of the resource. A writer that is
 ///    paused between any two instructions cannot write after a later term has written.
-/// 2. **All or nothing.** A refused or failed write leaves neither data nor token behind. WriteTrouble with
+/// 2. **All or nothing.** A refused or failed write leaves neither data nor token behind. WriteError with
 ///    `mayBeWritten` is the one exception: then the answer was lost.
 /// 3. **Durable together.** If the write survives a crash of the resource, so does the token. How durable both are
 ///    depends on the resource; its documentation says it.
 /// 4. **Reported in one vocabulary.** StaleToken for a lower token, ForeignTerm for an equal token of another holder;
-///    both name the tokens. Any other failure is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
+///    both name the tokens. Any other failure is WriteError; bad stamps are `misconfigured` before anything is sent.
 ///
 /// FencedFile has no write(); its append() and replace() keep the same promises.
 ///

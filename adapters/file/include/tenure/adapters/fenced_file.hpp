@@ -57,8 +57,8 @@ class TENURE_API FencedFile {
   FencedFile& operator=(FencedFile&&) noexcept;
 
   /// `bytes` becomes part of the file whole or not at all: a line with its newline, a record. Locks; checks the stamp;
-  /// writes and syncs; makes the write valid together with its token. A refusal comes before anything is written.
-  /// WriteTrouble has `mayBeWritten` only for a fault after the step that makes the write valid: then the write counts,
+  /// writes and syncs; makes the write valid together with its token. A rejection comes before anything is written.
+  /// WriteError has `mayBeWritten` only for a fault after the step that makes the write valid: then the write counts,
   /// unless the power fails too.
   [[nodiscard]] FenceResult<void> append(const TermStamp& stamp, std::string_view bytes);
   /// The same, with `bytes` as the whole new content.

@@ -30,7 +30,7 @@ void stampRequest(Request& request, const TermStamp& stamp, const FenceSigner* s
   }
 }
 
-/// Client: the refusal in a `http::response`, if a fence has refused the request.
+/// Client: the rejection in a `http::response`, if a fence has refused the request.
 template <class Response>
 [[nodiscard]] std::optional<FenceError> fenceErrorOf(const TermStamp& mine, const Response& response) {
   const auto type = response["Content-Type"];
@@ -57,12 +57,12 @@ template <class Request>
           hasBody};
 }
 
-/// Server: makes a `http::response<http::string_body>` of a refusal.
+/// Server: makes a `http::response<http::string_body>` of a rejection.
 template <class Response>
-void writeRefusal(Response& response, const HttpRefusal& refusal) {
-  response.result(static_cast<unsigned>(refusal.status));
-  for (const auto& [name, value] : refusal.headers) response.set(name, value);
-  response.body() = refusal.body;
+void writeProblem(Response& response, const HttpProblem& problem) {
+  response.result(static_cast<unsigned>(problem.status));
+  for (const auto& [name, value] : problem.headers) response.set(name, value);
+  response.body() = problem.body;
   response.prepare_payload();
 }
 

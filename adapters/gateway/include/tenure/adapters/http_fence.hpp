@@ -102,13 +102,13 @@ struct FencedRequest {
   bool hasBody{false};
 };
 
-/// An answer in place of the service's answer: `application/problem+json` (RFC 9457). The refusal of a term reads
+/// An answer in place of the service's answer: `application/problem+json` (RFC 9457). The rejection of a term reads
 ///
 ///     {"type":"urn:tenure:fence:stale-token","title":"...","status":409,"detail":"...",
 ///      "lease":"billing","token":41,"highestSeen":42,"holder":"billing-2#..."}
 ///
 /// and its header Fencing-Token names the term that the fence has seen (httpFenceError takes it from there).
-struct HttpRefusal {
+struct HttpProblem {
   int status{409};
   HeaderLines headers{};
   std::string body{};
@@ -134,7 +134,7 @@ class TENURE_API FencePass {
   std::unique_ptr<State> state_;
 };
 
-using HttpVerdict = std::variant<FencePass, HttpRefusal>;
+using HttpVerdict = std::variant<FencePass, HttpProblem>;
 
 /// The guarantee: once a request of a term has passed, no request of an earlier term is under way, and none passes
 /// later, even after a restart of the process or the machine. "Under way" means: from the creation of its pass to the
@@ -159,7 +159,7 @@ class TENURE_API HttpFence {
   /// The part of admit() that needs no body: it refuses a token that is missing, malformed, of another lease, not
   /// signed with a known key, or of a term that is over. For servers that read bodies before they ask admit(), so that
   /// a client without a key cannot make them store a body.
-  [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
+  [[nodiscard]] std::optional<HttpProblem> problemByHead(const FencedRequest& request) const;
 
   /// The highest token seen; empty if there is none yet, or if the lease is not one of this fence's.
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
@@ -175,8 +175,8 @@ class TENURE_API HttpFence {
   std::shared_ptr<Impl> impl_;
 };
 
-/// For clients: the refusal in an answer, if the answer comes from a fence. `tokenHeader` is its header Fencing-Token,
-/// `type` its Content-Type. Empty if the answer comes from the service itself.
+/// For clients: the rejection in an answer, if the answer comes from a fence. `tokenHeader` is its header
+/// Fencing-Token, `type` its Content-Type. Empty if the answer comes from the service itself.
 [[nodiscard]] TENURE_API std::optional<FenceError> httpFenceError(const TermStamp& mine, int status,
                                                                   std::string_view type, std::string_view tokenHeader);
 
@@ -186,7 +186,7 @@ struct HttpCall {
   std::string body{};
 };
 
-/// The reply that the client received. Of its headers there are only the two by which a refusal is recognised.
+/// The reply that the client received. Of its headers there are only the two by which a rejection is recognised.
 struct HttpReply {
   int status{0};
   std::string contentType{};
@@ -194,8 +194,8 @@ struct HttpReply {
   std::string body{};
 };
 
-/// Stamps requests, and distinguishes a fence's refusal from the service's answers. Satisfies FencedWriter, except that
-/// only the service decides what a request does and whether it does all of it.
+/// Stamps requests, and distinguishes a fence's rejection from the service's answers. Satisfies FencedWriter, except
+/// that only the service decides what a request does and whether it does all of it.
 class TENURE_API HttpFenceClient {
  public:
   /// Sends the call with these headers in addition to its own. If there is no answer: a transient error, with

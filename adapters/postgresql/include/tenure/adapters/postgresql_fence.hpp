@@ -84,7 +84,7 @@ class TENURE_API PostgresqlResult {
 ///   this token, released or removed                 | TermOver
 ///   this token, and a later counter                 | TermOver: a candidate that waits for writers announces itself so
 ///   a lower token                                   | TermOver: this database lost the term, or is another one
-///   no such lease, or no table                      | WriteTrouble, misconfigured
+///   no such lease, or no table                      | WriteError, misconfigured
 ///
 /// A writer that is idle inside a write delays takeovers of its lease, so its session is ended after half of the
 /// lease's duration, if `frozenLimit` (or the session's setting) is longer. This holds in transactions of the caller
@@ -114,14 +114,14 @@ class TENURE_API PostgresqlFence {
 
   /// BEGIN; lock the lease's row if there is a `leaseTable`; lock the fence's row, check the stamp and remember its
   /// token; work(connection); COMMIT. Either all of it
-  /// happens or nothing: a refusal comes before `work` is called, and a failed or throwing `work` is rolled back
+  /// happens or nothing: a rejection comes before `work` is called, and a failed or throwing `work` is rolled back
   /// together with the remembered token. An exception passes through.
   ///
   /// `work` returns a PostgresqlResult, a bool (false rolls back), or nothing. A PostgresqlResult is that of its last
-  /// statement: an error rolls back and is returned as WriteTrouble, classified by SQLSTATE (serialization failures and
+  /// statement: an error rolls back and is returned as WriteError, classified by SQLSTATE (serialization failures and
   /// deadlocks are transient, with nothing written). A failed statement whose result is not returned is detected, and
   /// rolls back as `misconfigured`. `work` must not end the transaction. If it does, this is detected and reported as
-  /// WriteTrouble with `mayBeWritten`, but its later statements were not fenced.
+  /// WriteError with `mayBeWritten`, but its later statements were not fenced.
   ///
   /// A lost connection is a transient error; with `mayBeWritten` if it was lost in the COMMIT.
   ///

@@ -20,7 +20,7 @@ struct RedisFenceOptions {
   /// For a cluster: the text in braces that all keys of a write contain, as in `{account-7}:balance`. The token is then
   /// kept in the same hash slot. Different tags do not know each other's tokens. Empty: the key is prefix + lease.
   std::string hashTag{};
-  /// WAIT after each write. If fewer replicas confirm within `waitTimeout`, the write is WriteTrouble with
+  /// WAIT after each write. If fewer replicas confirm within `waitTimeout`, the write is WriteError with
   /// `mayBeWritten`. This makes a loss at a failover less likely, not impossible.
   int waitReplicas{0};
   std::chrono::milliseconds waitTimeout{1'000};
@@ -41,7 +41,7 @@ using RedisReplies = std::vector<std::optional<std::string>>;
 
 /// The script runs alone on the server, so the comparison, the remembered token and the commands are one step. This
 /// step is not rolled back: a command that Redis refuses (WRONGTYPE) ends the script there. Effects of earlier commands
-/// stay, and so does the token. That is WriteTrouble with `mayBeWritten`, unless the refused command was the first.
+/// stay, and so does the token. That is WriteError with `mayBeWritten`, unless the refused command was the first.
 ///
 /// The tokens are in hashes next to the data, and go where the data goes: into its append-only file and its replicas. A
 /// crash or a failover that takes writes back takes their tokens back with them. After that a former leader can write

@@ -66,7 +66,7 @@ struct S3Object {
 /// (`misconfigured`) if the server accepts what it must refuse. An existing object without a header is not overwritten.
 ///
 /// A lost reply (a timeout, a broken connection, status 5xx) is resolved by reading: the id in the header shows whether
-/// the write was accepted. WriteTrouble has `mayBeWritten` if that could not be determined in time. Such a write may
+/// the write was accepted. WriteError has `mayBeWritten` if that could not be determined in time. Such a write may
 /// even be carried out after the call, as long as no other client has written the key. If a later term has written by
 /// the time of the read, the answer is StaleToken, whether or not the lost write was accepted before.
 ///

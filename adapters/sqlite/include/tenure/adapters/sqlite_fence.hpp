@@ -30,9 +30,9 @@ struct SqliteFenceOptions {
 /// writes. A writer that is paused, for however long and at whatever point, can never overwrite its successor's
 /// writes.
 ///
-/// This check is the guarantee. `Leadership::leads()`, asked before a write, only saves a refusal: between any check in
-/// the client and the write the process may be paused for longer than the lease. But the fence only sees writes that go
-/// through it; see sqliteFenceSql() for tables that refuse all other writers.
+/// This check is the guarantee. `Leadership::leads()`, asked before a write, only saves a rejection: between any check
+/// in the client and the write the process may be paused for longer than the lease. But the fence only sees writes that
+/// go through it; see sqliteFenceSql() for tables that refuse all other writers.
 ///
 ///     auto fence = tenure::SqliteFence::open(database).value();
 ///     auto written = fence.write(term, [](sqlite3* db) {  // term: the Leadership; it ends if the fence says stale
@@ -51,12 +51,12 @@ class TENURE_API SqliteFence {
   SqliteFence& operator=(SqliteFence&&) noexcept;
 
   /// BEGIN IMMEDIATE; check the stamp and remember its token; work(database); COMMIT. Either all of it happens or
-  /// nothing: a refusal comes before `work` is called, and a failed or throwing `work` is rolled back together with the
-  /// remembered token. An exception passes through.
+  /// nothing: a rejection comes before `work` is called, and a failed or throwing `work` is rolled back together with
+  /// the remembered token. An exception passes through.
   ///
   /// `work` returns nothing, or an SQLite result code: SQLITE_OK, SQLITE_ROW and SQLITE_DONE commit, any other code
-  /// rolls back and is returned as WriteTrouble. `work` must not end the transaction. If it does, this is detected and
-  /// reported as WriteTrouble with `mayBeWritten`, but its later statements were not fenced.
+  /// rolls back and is returned as WriteError. `work` must not end the transaction. If it does, this is detected and
+  /// reported as WriteError with `mayBeWritten`, but its later statements were not fenced.
   ///
   /// Inside a transaction of the caller, the write joins it by a savepoint: the write and the remembered token become
   /// durable, or vanish, with the caller's COMMIT or ROLLBACK. A write that is refused or fails leaves the caller's

@@ -100,7 +100,7 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 ///       for (; !noted && term.leads(); noted = ledger->end(outcome)) logAndPause(noted.error());
 ///     }
 ///
-/// Take no result of next() or end() by value() without asking first: a refusal would become an exception, which ends
+/// Take no result of next() or end() by value() without asking first: a rejection would become an exception, which ends
 /// the term for something that leaves it as it is.
 ///
 /// The periods that were started are in the lease's record, and outlive the term. The promises of the policies depend

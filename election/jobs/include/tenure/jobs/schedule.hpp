@@ -29,18 +29,18 @@ class TENURE_API Schedule {
   /// Five fields as in crontab(5): minute (0-59), hour (0-23), day of month (1-31), month (1-12 or JAN-DEC), day of the
   /// week (0-7 or SUN-SAT; 0 and 7 are Sunday). A field is `*`, a number or name, a range `a-b`, either of `*` and a
   /// range with a step (`*/10`, `8-18/2`), or a list of these with commas. Upper and lower case are the same. If
-  /// neither day of month nor day of the week has a `*`, a day matches by either of the two; otherwise it must match by
-  /// both. Or one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually.
+  /// neither day of month nor day of the week begins with `*`, a day matches by either of the two; otherwise it must
+  /// match by both. Or one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually.
   ///
   /// `timeZone` is a name of the system's time-zone data, such as Europe/Berlin: a file below /usr/share/zoneinfo, or
   /// below the directory that the environment variable TZDIR names. UTC needs no such data. New data count from the
   /// next call on. While the file is gone or damaged, the data that were read last are used.
   ///
-  /// When clocks are put forward or back, it acts as cronie. If neither the minute nor the hour has a `*` or a
-  /// step, the schedule is for a time of the day, and each of its times occurs once on each day. A local time that the
-  /// change leaves out occurs at the instant of the change, and one that comes twice occurs at the first of the two.
-  /// Occurrences that fall on one instant count once. Every other schedule goes by real time: an occurrence is each
-  /// instant whose local time matches, both of them where an hour comes twice and none where it is left out.
+  /// When clocks are put forward or back, it acts as cronie. If neither the minute nor the hour begins with `*` or has
+  /// a step, the schedule is for a time of the day, and each of its times occurs once on each day. A local time that
+  /// the change leaves out occurs at the instant of the change, and one that comes twice occurs at the first of the
+  /// two. Occurrences that fall on one instant count once. Every other schedule goes by real time: an occurrence is
+  /// each instant whose local time matches, both of them where an hour comes twice and none where it is left out.
   ///
   /// The faults' fields are "schedule", with the place in the expression, and "timeZone". An expression that never
   /// matches (30 February) is refused.

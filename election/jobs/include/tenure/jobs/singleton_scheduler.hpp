@@ -33,7 +33,7 @@ struct JobStatus {
   std::string name;
   std::chrono::sys_seconds next;     ///< when the next period begins
   std::optional<OpenRun> running{};  ///< if this copy runs it now
-  std::string trouble{};             ///< why no run begins, waits for a thread or has no end in the record; for people
+  std::string error{};               ///< why no run begins, waits for a thread or has no end in the record; for people
 };
 
 struct SchedulerStatus {

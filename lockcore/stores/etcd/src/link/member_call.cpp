@@ -50,7 +50,7 @@ void MemberCall::tryNext() {
 nanoseconds MemberCall::share() const {
   const nanoseconds left = ask_.deadline - now();
   const bool isLast = std::all_of(tried_.begin(), tried_.end(), [](bool one) { return one; });
-  return isLast && rank_ != Rank::refusal ? left : std::min(left, (ask_.deadline - start_) / 3);
+  return isLast && rank_ != Rank::refused ? left : std::min(left, (ask_.deadline - start_) / 3);
 }
 
 void MemberCall::judge(net::HttpOutcome outcome) {
@@ -90,7 +90,7 @@ void MemberCall::noResult(net::HttpResponse response) {
   members_->failed(member_, error);
   const Rank rank = !isEtcds                                      ? Rank::strange
                     : verdict.errorClass == ErrorClass::transient ? Rank::unable
-                                                                  : Rank::refusal;
+                                                                  : Rank::refused;
   Reply reply = replyOf(std::move(response));
   if (ask_.repeat == Gateway::Repeat::no) return answer(std::move(reply));
   copiesOut_ = copiesOut_ || verdict.maybeApplied || reply.copiesOut;

@@ -69,7 +69,7 @@ class MemberCall : public std::enable_shared_from_this<MemberCall> {
   bool allAnswered_{true};
   std::string errors_{};
   /// What is told if there is no result: the better it is known to be etcd's and to pass, the higher.
-  enum class Rank { none, strange, refusal, unable };
+  enum class Rank { none, strange, refused, unable };
   Rank rank_{Rank::none};
   std::shared_ptr<Reply> best_{};
 };

@@ -79,7 +79,7 @@ void UserToken::timeOut(std::uint64_t waiting) {
   goOn(StoreError{ErrorClass::transient, "timed out while the cluster checked user " + inQuotes(user_)});
 }
 
-/// The file is read each time, so a new password counts after the first refusal.
+/// The file is read each time, so a new password counts after the first rejection.
 void UserToken::authenticate() {
   const auto password = passwordIn(passwordFile_);
   if (!password) {

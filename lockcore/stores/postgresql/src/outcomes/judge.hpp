@@ -32,7 +32,7 @@ struct StateRule {
 
 [[nodiscard]] const StateRule& ruleOf(std::string_view sqlState) noexcept;
 
-/// Whether a refusal may come from the functions that tell the server's history: they are missing, or are refused. A
+/// Whether a rejection may come from the functions that tell the server's history: they are missing, or are refused. A
 /// standby refuses them as well.
 [[nodiscard]] bool mayLackHistory(const ServerError& serverError) noexcept;
 

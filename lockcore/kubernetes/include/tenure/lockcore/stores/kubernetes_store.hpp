@@ -36,8 +36,8 @@ struct KubernetesStoreOptions {
   /// what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say when the store is made, as client-go reads them.
   std::string proxy{};
 
-  /// The user's token: a path of a file that is read again each minute and after a refusal, or the token itself, which
-  /// is also used while the file cannot be read.
+  /// The user's token: a path of a file that is read again each minute and after a rejection, or the token itself,
+  /// which is also used while the file cannot be read.
   std::string tokenFile{};
   std::string token{};  ///< a secret
 

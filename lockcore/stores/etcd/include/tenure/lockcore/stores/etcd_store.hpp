@@ -20,7 +20,7 @@ struct EtcdStoreOptions {
   /// Every key of the store begins with it. Candidates that compete must have the same.
   std::string prefix{"/tenure"};
   std::string user{};          ///< empty: no authentication
-  std::string passwordFile{};  ///< path of a file whose first line is the password; read again after a refusal
+  std::string passwordFile{};  ///< path of a file whose first line is the password; read again after a rejection
   std::string caFile{};        ///< path of a PEM file; empty: the system's trust store
   std::string certificate{};   ///< path of the client's certificate (PEM); empty: none
   std::string key{};           ///< path of its key

@@ -56,16 +56,16 @@ final class Fight {
                 .withDeleteLockOnRelease(delete).build());
         } catch (LockNotGrantedException again) {
             return;
-        } catch (SdkException trouble) {
-            System.err.println("acquireLock: " + trouble);
+        } catch (SdkException error) {
+            System.err.println("acquireLock: " + error);
             return;
         }
         boolean valid = critical(lock);
         if (valid && random.nextInt(10) == 0) pause(lock.getLeaseDuration() * 2);
         try {
             client.releaseLock(ReleaseLockOptions.builder(lock).withDeleteLock(delete).withBestEffort(true).build());
-        } catch (RuntimeException trouble) {
-            System.err.println("releaseLock: " + trouble);
+        } catch (RuntimeException error) {
+            System.err.println("releaseLock: " + error);
         }
         // Others shall get their turn: a release is seen at the others' next look only.
         pause(200 + random.nextInt(1000));

@@ -42,8 +42,8 @@ final class Lead {
         Thread end = new Thread(() -> {
             try {
                 client.close();
-            } catch (Exception trouble) {
-                Hold.event("trouble", Map.of("message", String.valueOf(trouble)));
+            } catch (Exception error) {
+                Hold.event("error", Map.of("message", String.valueOf(error)));
             }
         });
         end.setDaemon(true);

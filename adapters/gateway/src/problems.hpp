@@ -1,4 +1,4 @@
-// What the fence answers instead of the service. refusals.cpp also has the side of clients: httpFenceError and
+// What the fence answers instead of the service. problems.cpp also has the side of clients: httpFenceError and
 // HttpFenceClient.
 #pragma once
 
@@ -10,10 +10,10 @@
 namespace tenure::http_fence {
 
 /// `kind`: the last part of the problem's type.
-[[nodiscard]] HttpRefusal problem(int status, std::string_view kind, std::string_view title, std::string_view detail);
+[[nodiscard]] HttpProblem problem(int status, std::string_view kind, std::string_view title, std::string_view detail);
 
 /// `seen`: the highest term of the lease.
-[[nodiscard]] HttpRefusal refusalFor(const FenceError& error, const TermStamp& mine,
+[[nodiscard]] HttpProblem problemFor(const FenceError& error, const TermStamp& mine,
                                      const std::optional<TermStamp>& seen, int staleStatus);
 
 }  // namespace tenure::http_fence

@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class SqliteLivenessFileTrouble : public testing::Test {
+class SqliteLivenessFileError : public testing::Test {
  protected:
   /// Follows the record while `happens`, and until the watch thread has proven the death of another holder.
   template <class Event>
@@ -52,7 +52,7 @@ class SqliteLivenessFileTrouble : public testing::Test {
   const std::string path_ = directory_.file("leases.db");
 };
 
-TEST_F(SqliteLivenessFileTrouble, aDiskThatIsFullRefusesTheAcquisitionAndLeavesNoLivenessFile) {
+TEST_F(SqliteLivenessFileError, aDiskThatIsFullRefusesTheAcquisitionAndLeavesNoLivenessFile) {
   Store store{path_};
   for (const std::size_t room : {0U, 20U}) {
     const HookedCalls full{{.roomForLivenessFile = room}};
@@ -69,7 +69,7 @@ TEST_F(SqliteLivenessFileTrouble, aDiskThatIsFullRefusesTheAcquisitionAndLeavesN
   EXPECT_TRUE(std::holds_alternative<Applied>(store->write(acquire({"lease"}, "a")))) << "there is room again";
 }
 
-TEST_F(SqliteLivenessFileTrouble, aLongerLeaseThatCannotBeStatedIsRefusedAndTheTermGoesOn) {
+TEST_F(SqliteLivenessFileError, aLongerLeaseThatCannotBeStatedIsRefusedAndTheTermGoesOn) {
   Store store{path_};
   const LivenessFile livenessFile = extended(store.raw())->deathNotice()->livenessFile().value();
   WriteRequest first = acquire({"lease"}, "a");
@@ -92,7 +92,7 @@ TEST_F(SqliteLivenessFileTrouble, aLongerLeaseThatCannotBeStatedIsRefusedAndTheT
   EXPECT_TRUE(std::holds_alternative<Applied>(store->write(std::move(same)))) << "it states that lease already";
 }
 
-TEST_F(SqliteLivenessFileTrouble, aDirectoryThatIsDeletedEndsNoTermAndProvesNothing) {
+TEST_F(SqliteLivenessFileError, aDirectoryThatIsDeletedEndsNoTermAndProvesNothing) {
   Actor holder{path_};
   ASSERT_EQ(holder.ask("livenessFile"), "ok");
   const std::string acquired = holder.ask("acquire lease a");
@@ -108,7 +108,7 @@ TEST_F(SqliteLivenessFileTrouble, aDirectoryThatIsDeletedEndsNoTermAndProvesNoth
   expectNoProof(store, store->record({"lease"}), [] {});
 }
 
-TEST_F(SqliteLivenessFileTrouble, whoMayNotWriteIntoTheDirectoryIsRefusedInPlainWordsUntilHeMay) {
+TEST_F(SqliteLivenessFileError, whoMayNotWriteIntoTheDirectoryIsRefusedInPlainWordsUntilHeMay) {
   {
     Store store{path_};
     store->ensureSchema();

@@ -69,7 +69,7 @@ TEST(LockErrorText, escapesWhatAStoreSays) {
   } catch (const std::runtime_error& error) {
     EXPECT_EQ(error.what(), escaped);
   }
-  EXPECT_EQ(fenceTrouble({ErrorClass::transient, steering}).message, escaped);
+  EXPECT_EQ(fenceError({ErrorClass::transient, steering}).message, escaped);
 }
 
 TEST(LockErrorText, escapesTheNamesOfHolders) {
@@ -134,7 +134,7 @@ TEST_F(LockAcquire, errorsThatPassAreRetriedInTheCallersTime) {
   EXPECT_TRUE((*outcome)->has_value());
 }
 
-TEST_F(LockAcquire, nothingIsRenewedAfterARefusal) {
+TEST_F(LockAcquire, nothingIsRenewedAfterARejection) {
   const Lock held = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   const LockResult<Lock> refused = world.tryNow(*b, "orders");
   const std::size_t before = world.store->calls();

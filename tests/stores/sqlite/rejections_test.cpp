@@ -15,10 +15,10 @@
 namespace tenure::sqlite_test {
 namespace {
 
-class SqliteRefusal : public testing::Test {
+class SqliteRejection : public testing::Test {
  protected:
   /// Every call must be refused as misconfigured, with these parts in its message.
-  static void expectRefusal(Store& store, const std::vector<std::string>& parts) {
+  static void expectRejection(Store& store, const std::vector<std::string>& parts) {
     const StoreStatus status = store->startEnsureSchema()->get();
     const ReadOutcome read = store->startRead({"lease"})->get();
     const ListOutcome list = store->startList("")->get();
@@ -37,61 +37,61 @@ class SqliteRefusal : public testing::Test {
   const std::string path_ = directory_.file("leases.db");
 };
 
-TEST_F(SqliteRefusal, missingDirectory) {
+TEST_F(SqliteRejection, missingDirectory) {
   const std::string path = directory_.file("sub/leases.db");
   Store store{path};
-  expectRefusal(store, {path, "directory " + directory_.file("sub") + " does not exist", "create it"});
+  expectRejection(store, {path, "directory " + directory_.file("sub") + " does not exist", "create it"});
   std::filesystem::create_directory(directory_.file("sub"));
   expectWorks(store);
 }
 
-TEST_F(SqliteRefusal, aFileInPlaceOfTheDirectory) {
+TEST_F(SqliteRejection, aFileInPlaceOfTheDirectory) {
   std::ofstream{directory_.file("file")} << "x";
   Store store{directory_.file("file/leases.db")};
-  expectRefusal(store, {"is not a directory"});
+  expectRejection(store, {"is not a directory"});
 }
 
-TEST_F(SqliteRefusal, aDirectoryInPlaceOfTheFile) {
+TEST_F(SqliteRejection, aDirectoryInPlaceOfTheFile) {
   std::filesystem::create_directory(path_);
   Store store{path_};
-  expectRefusal(store, {path_ + " is a directory", "give the path of a file"});
+  expectRejection(store, {path_ + " is a directory", "give the path of a file"});
   std::filesystem::remove(path_);
   expectWorks(store);
 }
 
-TEST_F(SqliteRefusal, noNameAtAll) {
+TEST_F(SqliteRejection, noNameAtAll) {
   for (const std::string& path :
        {std::string{}, directory_.path().string() + "/", directory_.file("."), directory_.file("..")}) {
     Store store{path};
-    expectRefusal(store, {"names no file", "./tenure.db"});
+    expectRejection(store, {"names no file", "./tenure.db"});
   }
 }
 
-TEST_F(SqliteRefusal, aFileThatIsNoDatabase) {
+TEST_F(SqliteRejection, aFileThatIsNoDatabase) {
   std::ofstream{path_} << "group: billing\nlease: { duration: 10s }\n" << std::string(5000, '#');
   const auto size = std::filesystem::file_size(path_);
   Store store{path_};
-  expectRefusal(store, {path_, "not an SQLite database"});
+  expectRejection(store, {path_, "not an SQLite database"});
   EXPECT_EQ(std::filesystem::file_size(path_), size) << "left as it was";
   std::filesystem::remove(path_);
   expectWorks(store);
 }
 
-TEST_F(SqliteRefusal, aPipe) {
+TEST_F(SqliteRejection, aPipe) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0666), 0);
   Store store{path_};
-  expectRefusal(store, {"is not a regular file"});
+  expectRejection(store, {"is not a regular file"});
 }
 
-TEST_F(SqliteRefusal, aLinkToNothing) {
+TEST_F(SqliteRejection, aLinkToNothing) {
   std::filesystem::create_symlink(directory_.file("nowhere"), path_);
   Store store{path_};
-  expectRefusal(store, {path_ + " is a symbolic link to a file that does not exist here"});
+  expectRejection(store, {path_ + " is a symbolic link to a file that does not exist here"});
 }
 
 // A deployment changes such a link while a leader runs. The leader would continue in the old file, and another one
 // would be elected in the new one.
-TEST_F(SqliteRefusal, aSymbolicLinkInAnyComponent) {
+TEST_F(SqliteRejection, aSymbolicLinkInAnyComponent) {
   std::filesystem::create_directories(directory_.file("releases/1/data"));
   std::filesystem::create_directory_symlink(directory_.file("releases/1"), directory_.file("current"));
   const std::string real = directory_.file("releases/1/data/leases.db");
@@ -100,29 +100,29 @@ TEST_F(SqliteRefusal, aSymbolicLinkInAnyComponent) {
         real
         } -> ensureSchema();
     Store store{directory_.file("current/data/leases.db")};
-    expectRefusal(store, {directory_.file("current") + " is a symbolic link", "Give the path itself: " + real});
+    expectRejection(store, {directory_.file("current") + " is a symbolic link", "Give the path itself: " + real});
   }
   std::filesystem::create_symlink(real, path_);
   Store linked{path_};
-  expectRefusal(linked, {path_ + " is a symbolic link", "Give the path itself: " + real});
+  expectRejection(linked, {path_ + " is a symbolic link", "Give the path itself: " + real});
   EXPECT_FALSE(std::filesystem::exists(sidecarOf(path_)));
   Store direct{directory_.file("releases/../releases/1/./data/leases.db")};
   expectWorks(direct);
 }
 
-TEST_F(SqliteRefusal, aFileWithTwoNames) {
+TEST_F(SqliteRejection, aFileWithTwoNames) {
   {
     Store store{path_};
     store->ensureSchema();
   }
   std::filesystem::create_hard_link(path_, directory_.file("second"));
   Store store{path_};
-  expectRefusal(store, {"has 2 names (hard links)", "remove the other names"});
+  expectRejection(store, {"has 2 names (hard links)", "remove the other names"});
   std::filesystem::remove(directory_.file("second"));
   expectWorks(store);
 }
 
-TEST_F(SqliteRefusal, aReadOnlyDirectory) {
+TEST_F(SqliteRejection, aReadOnlyDirectory) {
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
   Actor actor{path_};
   ASSERT_EQ(actor.ask("nobody"), "ok");
@@ -134,7 +134,7 @@ TEST_F(SqliteRefusal, aReadOnlyDirectory) {
   EXPECT_TRUE(contains(actor.ask("acquire lease a"), "applied 1 "));
 }
 
-TEST_F(SqliteRefusal, aReadOnlyFile) {
+TEST_F(SqliteRejection, aReadOnlyFile) {
   {
     Store store{path_};
     store->ensureSchema();
@@ -153,7 +153,7 @@ TEST_F(SqliteRefusal, aReadOnlyFile) {
 }
 
 // `tenure status` for a user with read access only.
-TEST_F(SqliteRefusal, whoMayOnlyReadReadsAndMakesNothing) {
+TEST_F(SqliteRejection, whoMayOnlyReadReadsAndMakesNothing) {
   auto writer = std::make_unique<Store>(path_);
   (*writer)->apply(acquire({"lease"}, "a"));
   (*writer)->ensureSchema();  // it is served after the notification file was created, which happens after the answer
@@ -186,7 +186,7 @@ TEST_F(SqliteRefusal, whoMayOnlyReadReadsAndMakesNothing) {
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
 }
 
-TEST_F(SqliteRefusal, aLogWithoutItsIndexIsNoPuzzleForWhoMayOnlyRead) {
+TEST_F(SqliteRejection, aLogWithoutItsIndexIsNoPuzzleForWhoMayOnlyRead) {
   auto writer = std::make_unique<Store>(path_);
   (*writer)->apply(acquire({"lease"}, "a"));
   std::filesystem::copy_file(path_ + "-wal", directory_.file("log"));
@@ -202,7 +202,7 @@ TEST_F(SqliteRefusal, aLogWithoutItsIndexIsNoPuzzleForWhoMayOnlyRead) {
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
 }
 
-TEST_F(SqliteRefusal, aLinkOrAFileInPlaceOfTheSidecar) {
+TEST_F(SqliteRejection, aLinkOrAFileInPlaceOfTheSidecar) {
   std::filesystem::create_directory(directory_.file("elsewhere"));
   std::filesystem::create_directory_symlink(directory_.file("elsewhere"), sidecarOf(path_));
   Store store{path_};
@@ -217,7 +217,7 @@ TEST_F(SqliteRefusal, aLinkOrAFileInPlaceOfTheSidecar) {
   expectWorks(store);
 }
 
-TEST_F(SqliteRefusal, rootsLookMakesNoSidecarAndLeavesNothing) {
+TEST_F(SqliteRejection, rootsLookMakesNoSidecarAndLeavesNothing) {
   {
     Store store{path_};
     store->apply(acquire({"lease"}, "a"));
@@ -231,7 +231,7 @@ TEST_F(SqliteRefusal, rootsLookMakesNoSidecarAndLeavesNothing) {
   EXPECT_EQ(filesIn(directory_.path()), std::vector<std::string>{"leases.db"});
 }
 
-TEST_F(SqliteRefusal, aListingSaysHowADroppedTableHeals) {
+TEST_F(SqliteRejection, aListingSaysHowADroppedTableHeals) {
   Store store{path_};
   store->apply(acquire({"lease"}, "a"));
   Shell{path_}.run("DROP TABLE tenure_lease");
@@ -241,7 +241,7 @@ TEST_F(SqliteRefusal, aListingSaysHowADroppedTableHeals) {
   EXPECT_TRUE(contains(listed.error().message, "was dropped. A candidate makes it again")) << listed.error().message;
 }
 
-TEST_F(SqliteRefusal, aTokenThatIsNotTheCountersIsToldInTheListing) {
+TEST_F(SqliteRejection, aTokenThatIsNotTheCountersIsToldInTheListing) {
   Store store{path_};
   store->apply(acquire({"lease"}, "a"));
   store->apply(acquire({"lease"}, "a", {store->record({"lease"}).version}));
@@ -251,7 +251,7 @@ TEST_F(SqliteRefusal, aTokenThatIsNotTheCountersIsToldInTheListing) {
   EXPECT_TRUE(contains(warning, "token 1 is not that of the fencing counter, 2")) << warning;
 }
 
-TEST_F(SqliteRefusal, anOperatorsLookSaysHowADroppedTableHealsAndACandidatesReadGoesOn) {
+TEST_F(SqliteRejection, anOperatorsLookSaysHowADroppedTableHealsAndACandidatesReadGoesOn) {
   Store store{path_};
   store->apply(acquire({"lease"}, "a"));
   Shell{path_}.run("DROP TABLE tenure_lease");
@@ -269,7 +269,7 @@ TEST_F(SqliteRefusal, anOperatorsLookSaysHowADroppedTableHealsAndACandidatesRead
   EXPECT_TRUE(onlooker->startRead({"lease"})->get().has_value()) << "who sees no record makes the tables again";
 }
 
-TEST_F(SqliteRefusal, whyTheLockForMakingADatabaseIsNotToBeHadIsTold) {
+TEST_F(SqliteRejection, whyTheLockForMakingADatabaseIsNotToBeHadIsTold) {
   std::filesystem::create_directories(sidecarOf(path_) + "/creation-lock");
   Store store{path_};
   const StoreStatus refused = store->startEnsureSchema()->get();
@@ -279,7 +279,7 @@ TEST_F(SqliteRefusal, whyTheLockForMakingADatabaseIsNotToBeHadIsTold) {
   EXPECT_TRUE(contains(refused.error().message, "Is a directory")) << refused.error().message;
 }
 
-TEST_F(SqliteRefusal, aRelativePathMeansTheDirectoryOfTheStart) {
+TEST_F(SqliteRejection, aRelativePathMeansTheDirectoryOfTheStart) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(directory_.path());
   Store store{"leases.db"};
@@ -289,7 +289,7 @@ TEST_F(SqliteRefusal, aRelativePathMeansTheDirectoryOfTheStart) {
   EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
-TEST_F(SqliteRefusal, aFullDiskIsToldAndPasses) {
+TEST_F(SqliteRejection, aFullDiskIsToldAndPasses) {
   Store store{path_};
   Actor actor{path_};
   const std::string acquired = actor.ask("acquire lease a");

@@ -15,15 +15,15 @@
 namespace tenure::gateway {
 
 /// Anybody who can connect decides how many requests are refused, so this number must not decide how much is logged.
-class RefusalLog {
+class ProblemLog {
  public:
   static constexpr std::chrono::seconds period{10};
 
   /// The line to log, if it is time for one of this kind: `answered a request of 10.0.0.7:4711 with 409 stale-token
   /// (and 41 more since the last such line)`.
-  [[nodiscard]] std::optional<std::string> note(const Instant& now, const HttpRefusal& refusal,
+  [[nodiscard]] std::optional<std::string> note(const Instant& now, const HttpProblem& problem,
                                                 const std::string& client) {
-    const std::string kind = kindOf(refusal);
+    const std::string kind = kindOf(problem);
     const auto [at, isFirst] = kinds_.try_emplace(kind);
     Kind& state = at->second;
     if (!isFirst && elapsedForHolder(state.told, now) < period) {
@@ -37,18 +37,18 @@ class RefusalLog {
   }
 
   /// `stale-token`: the end of the problem's type, which begins its body; without one, the status.
-  [[nodiscard]] static std::string nameOf(const HttpRefusal& refusal) {
+  [[nodiscard]] static std::string nameOf(const HttpProblem& problem) {
     constexpr std::string_view start = "{\"type\":\"urn:tenure:fence:";
-    const std::string_view body{refusal.body};
-    if (!body.starts_with(start)) return std::to_string(refusal.status);
+    const std::string_view body{problem.body};
+    if (!body.starts_with(start)) return std::to_string(problem.status);
     return std::string{body.substr(start.size(), body.find('"', start.size()) - start.size())};
   }
 
  private:
   /// `409 stale-token`.
-  [[nodiscard]] static std::string kindOf(const HttpRefusal& refusal) {
-    const std::string status = std::to_string(refusal.status);
-    const std::string name = nameOf(refusal);
+  [[nodiscard]] static std::string kindOf(const HttpProblem& problem) {
+    const std::string status = std::to_string(problem.status);
+    const std::string name = nameOf(problem);
     return name == status ? status : status + ' ' + name;
   }
 
@@ -56,7 +56,7 @@ class RefusalLog {
     Instant told{};
     std::uint64_t untold{0};
   };
-  std::map<std::string, Kind> kinds_{};  ///< as many as there are kinds of refusals; the program defines them
+  std::map<std::string, Kind> kinds_{};  ///< as many as there are kinds of rejections; the program defines them
 };
 
 }  // namespace tenure::gateway

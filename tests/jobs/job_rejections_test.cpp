@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class JobRefusals : public testing::Test {
+class JobRejections : public testing::Test {
  protected:
   [[nodiscard]] static ScheduledJob named(const std::string& name, const JobPolicy& policy = {}) {
     return {name, everyMinute(), policy, Overlap::wait, [](const JobRun&) {}};
@@ -29,7 +29,7 @@ class JobRefusals : public testing::Test {
   JobsStage stage_;
 };
 
-TEST_F(JobRefusals, aSchedulerHasAtMostSoManyJobs) {
+TEST_F(JobRejections, aSchedulerHasAtMostSoManyJobs) {
   std::vector<ScheduledJob> jobs;
   while (jobs.size() < mostJobs) jobs.push_back(named(std::to_string(jobs.size())));
   EXPECT_EQ(faultsOf(jobs), "");
@@ -37,7 +37,7 @@ TEST_F(JobRefusals, aSchedulerHasAtMostSoManyJobs) {
   EXPECT_EQ(faultsOf(jobs), "jobs: there are 65, and a group has at most 64; divide them among several groups");
 }
 
-TEST_F(JobRefusals, aRecordHasAtMostSoManyJobs) {
+TEST_F(JobRejections, aRecordHasAtMostSoManyJobs) {
   JobsDocument document;
   while (document.jobs.size() < mostJobs) document.jobs.emplace(std::to_string(document.jobs.size()), JobRuns{});
   stage_.put(withJobs(R"({"tenure":1})", document).value());
@@ -60,7 +60,7 @@ TEST_F(JobRefusals, aRecordHasAtMostSoManyJobs) {
   EXPECT_TRUE(stage_.recorded("7").open);
 }
 
-TEST_F(JobRefusals, runsThatWouldStopEachOther) {
+TEST_F(JobRejections, runsThatWouldStopEachOther) {
   ScheduledJob job = named("job", {.missed = Missed::all});
   EXPECT_EQ(faultsOf({job}), "");
   job.overlap = Overlap::replace;
@@ -70,17 +70,17 @@ TEST_F(JobRefusals, runsThatWouldStopEachOther) {
 }
 
 /// The loop of JobLedger's contract.
-TEST_F(JobRefusals, aLoopByHandGoesOnAfterARefusal) {
+TEST_F(JobRejections, aLoopByHandGoesOnAfterARejection) {
   const auto narrow = std::make_shared<NarrowStore>(stage_.memory);
-  std::atomic<int> refusals{0};
+  std::atomic<int> rejections{0};
   std::atomic<bool> worked{false};
-  const auto note = [&](const StoreError& refusal) {
-    EXPECT_NE(refusal.message.find("is too long"), std::string::npos) << refusal.message;
-    ++refusals;
+  const auto note = [&](const StoreError& error) {
+    EXPECT_NE(error.message.find("is too long"), std::string::npos) << error.message;
+    ++rejections;
   };
   const auto backUp = [&](const JobRun&) {
     narrow->most = 8;
-    refusals = 0;
+    rejections = 0;
     worked = true;
     return RunOutcome::succeeded;
   };
@@ -105,10 +105,10 @@ TEST_F(JobRefusals, aLoopByHandGoesOnAfterARefusal) {
   const std::unique_ptr<LeaderElector, PumpedDelete> a{
       new LeaderElector{stage_.group("a", narrow), std::move(listener), std::move(where)}, PumpedDelete{&stage_}};
   a->start();
-  ASSERT_TRUE(stage_.until([&] { return refusals > 2; })) << "the begin";
+  ASSERT_TRUE(stage_.until([&] { return rejections > 2; })) << "the begin";
   EXPECT_FALSE(stage_.recorded().open);
   narrow->most = 10'000;
-  ASSERT_TRUE(stage_.until([&] { return worked && refusals > 2; })) << "the end";
+  ASSERT_TRUE(stage_.until([&] { return worked && rejections > 2; })) << "the end";
   EXPECT_TRUE(stage_.recorded().open);
   narrow->most = 10'000;
   ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
