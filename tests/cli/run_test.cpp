@@ -70,6 +70,8 @@ TEST_F(RunTest, LogsForProgramsAreOneJsonObjectALine) {
     const bool isOfGroup = line.find(",\"group\":\"test-group\",") != std::string::npos;
     EXPECT_TRUE(isOfGroup || line.find("\"event\":\"message\"") != std::string::npos) << line;
   }
+  // The reaper reports the end of the first process, and then that nothing is left. The supervisor may wake in between.
+  if (const std::size_t at = events.find("job_stopping "); at != std::string::npos) events.erase(at, 13);
   EXPECT_EQ(events,
             "candidate_started leader_changed elected job_started job_ended revoked leader_changed candidate_stopped ")
       << done.errors;
