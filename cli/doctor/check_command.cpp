@@ -151,8 +151,8 @@ Command checkCommand() {
     options.groupFile(to.config)
         .flag(
             "--connect", to.connect,
-            "reach the store too, and create what it needs if missing. PostgreSQL: if this role may not create it, or "
-            "lacks a right, print the SQL for an administrator, on stdout. With routing: name the rights on pods that "
+            "reach the store too, and create what it needs if missing. If this user may not create a table, or lacks a "
+            "right, print the SQL for an administrator, on stdout. With routing: name the rights on pods that "
             "are missing")
         .flag("--effective", to.effective, "print the whole configuration with every default");
   };
