@@ -141,6 +141,9 @@ int execute(const CheckArguments& arguments) {
                                        toString(LeaseKey{config->options.group}), durationText(timing.duration()),
                                        durationText(timing.heartbeat()), here.store,
                                        arguments.connect ? ", which is reached and ready" : "");
+  if (!config->hooks.onRevoked.empty()) {
+    complain("note: with hooks.on_revoked, tenure run gives no crash notice: after a crash the lease decides");
+  }
   return say(line) ? exitOk : exitFailed;
 }
 

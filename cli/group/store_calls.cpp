@@ -70,10 +70,11 @@ ListOutcome listNow(LeaseStore& store, const std::string& prefix) {
       listPatience);
 }
 
-WriteOutcome writeNow(LeaseStore& store, WriteRequest request) {
-  return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
-    store.write(std::move(request), options, std::move(handler));
-  });
+WriteOutcome writeNow(LeaseStore& store, WriteRequest request, std::chrono::milliseconds patience) {
+  return answerOf<WriteOutcome>(
+      store,
+      [&](CallOptions options, WriteHandler handler) { store.write(std::move(request), options, std::move(handler)); },
+      patience);
 }
 
 WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version) {

@@ -1,6 +1,9 @@
 #include "first_process.hpp"
 
 #include <csignal>
+#include <ctime>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,15 +34,38 @@ std::optional<int> takeTheDead(pid_t work) {
   return code;
 }
 
-int waitFor(pid_t work, const sigset_t& signals) {
+UniqueFd& heldByTheWork() {
+  static UniqueFd held;
+  return held;
+}
+
+/// True: nobody has the other end any more.
+bool isReleased(int pipe) {
+  pollfd entry{pipe, POLLIN, 0};
+  return poll(&entry, 1, 0) == 1;
+}
+
+/// The guard ends the job of a crashed supervisor and releases its term, for which it may need a whole lease.
+void waitForRest(int pipe, const sigset_t& signals) {
+  constexpr timespec lookAgain{0, 50'000'000};
+  for (siginfo_t info{}; !isReleased(pipe); sigtimedwait(&signals, &info, &lookAgain)) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+}
+
+int waitFor(pid_t work, int pipe, const sigset_t& signals) {
   for (;;) {
     siginfo_t info{};
     if (sigwaitinfo(&signals, &info) < 0) continue;
     if (info.si_signo == SIGCHLD) {
-      if (const auto code = takeTheDead(work)) return *code;
-    } else if (info.si_code != SI_KERNEL) {  // the work has got from the terminal what this process got from it
-      kill(work, info.si_signo);
+      const auto code = takeTheDead(work);
+      if (!code) continue;
+      waitForRest(pipe, signals);
+      return *code;
     }
+    if (info.si_code == SI_KERNEL) continue;  // the work has got from the terminal what this process got from it
+    kill(work, info.si_signo);
   }
 }
 
@@ -51,10 +77,17 @@ std::optional<int> waitAsFirstProcess() {
   const sigset_t signals = signalsToHandOn();
   sigset_t before{};
   pthread_sigmask(SIG_BLOCK, &signals, &before);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throwErrno("pipe2, for process 1");
+  const UniqueFd ours{ends[0]};
+  heldByTheWork().reset(ends[1]);
   const pid_t work = forkFor("the work of process 1");
-  if (work != 0) return waitFor(work, signals);
+  if (work != 0) heldByTheWork().reset();
+  if (work != 0) return waitFor(work, ours.get(), signals);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return std::nullopt;
 }
+
+int firstProcessWaitsFor() noexcept { return heldByTheWork().get(); }
 
 }  // namespace tenure::cli

@@ -93,11 +93,13 @@ int writeAndSync(const std::string& path) noexcept {
                                  const ReaperTask& task, pid_t parent) {
   becomeReaper(parent);
   const pid_t self = getpid();
+  if (task.term != nullptr) task.term->reaperBegins();
   const pid_t leader = task.cgroup->forkInto();
   if (leader == 0) becomeJob(image, spec, signals, barrier, self);
   if (leader > 0) setpgid(leader, leader);  // the job does it too: whichever is first, the group exists from then on
   if (leader > 0) reap(task, leader);
   task.board->leader = -errno;
+  if (task.term != nullptr) task.term->reaperEnds();
   _exit(0);
 }
 
@@ -122,6 +124,7 @@ Job::Job() : news_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, cgroup_{newCgroup()}
 Job Job::start(const JobSpec& spec, const SignalState& signals, const JobTerm& term) {
   ExecImage image{spec.command, spec.environment};
   Job job;
+  job.term_ = term.channel;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throwErrno("socketpair for the job");
   job.barrier_.reset(ends[0]);
@@ -207,6 +210,7 @@ void Job::collectAdopted() {
   reapAdopted(board_->ended < 0 ? id_ : 0);
   over_ = adoptedChildren().empty() && !cgroup_.isPopulated();
   if (over_ && board_->ended < 0) board_->ended = encoded({true, SIGKILL});  // waited for by somebody else
+  if (over_ && term_ != nullptr) term_->reaperEnds();
 }
 
 void Job::signalAdopted(int signal) {

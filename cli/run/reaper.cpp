@@ -249,6 +249,8 @@ void Reaper::end() noexcept {
   if (task_.livenessFile >= 0) close(task_.livenessFile);
   if (task_.isJob && task_.term != nullptr) task_.term->noteJobOver();
   task_.board->over = true;
+  // The last, because it is counted once: the supervisor does it for a reaper that was killed before `over`.
+  if (task_.term != nullptr) task_.term->reaperEnds();
   news();
   _exit(0);
 }

@@ -40,7 +40,7 @@ ops::MeteredStore storeOf(const GroupConfig& config, bool metered, const Logger&
   auto store = madeOrEnd(exitFailed, [&] {
     const StoreStatus files = config::typeOf(config.store).readFiles(config.store);
     if (!files && files.error().permanent) throw std::runtime_error{files.error().message};
-    return makeStore(config.store, logger);
+    return makeStore(config::storeOfRun(config), logger);
   });
   if (!metered) return {std::move(store)};
   const std::string name = store->describe();
@@ -113,7 +113,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       group_{withoutTerminate(std::move(config), store_.store, startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
-      channel_{GuardChannel::create()},
+      channel_{GuardChannel::create(options_.noticeConfiguration)},
       guard_{channel_},
       publisher_{channel_, group_.timing()},
       progress_{group_.timing().progressTimeout() && !options_.hooks.hasProbe()
@@ -354,6 +354,7 @@ void Supervisor::stopPolitely(int signal, bool first, const Instant& now) {
 void Supervisor::hurry() {
   if (work_.hurry()) return;
   // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
+  channel_.forgoNotice();
   logger_.log(LogLevel::warn, "asked to stop at once: ends without waiting for the release");
   exitAtOnce(shutdown_.code());
 }
@@ -362,6 +363,7 @@ void Supervisor::keepGuard() {
   guard_.takeAnswers();
   if (!hasEnded(guard_.pidfd())) return;
   std::string why;
+  channel_.forgoNotice();
   if (guard_.replace(why)) return logger_.log(LogLevel::warn, "the guard process ended and was replaced");
   complain("stops, because " + why);
   if (work_.job() != nullptr) work_.job()->stop(why);
@@ -446,6 +448,7 @@ void Supervisor::report(const StoreContact::Finding& finding) {
 /// The store has not answered in time. No job was started, so nothing acts; but it is not known whether we have the
 /// lease.
 void Supervisor::quit() {
+  channel_.forgoNotice();
   startupLog_.open();
   const bool mayLead = shutdown_.mayHaveAcquired();
   if (shutdown_.code() != exitOk || mayLead) quietLog_.open();

@@ -44,8 +44,9 @@ struct SupervisorOptions {
   /// Set: the command is not run for as long as this copy leads, but once in each of the job's periods.
   std::optional<TermLedger::Job> job{};
   HooksConfig hooks{};
-  ServiceEnvironment service{};  ///< of the service manager that is told how this copy is; empty: none
-  bool jobMayNotify{false};      ///< the job finds these variables as well
+  ServiceEnvironment service{};       ///< of the service manager that is told how this copy is; empty: none
+  bool jobMayNotify{false};           ///< the job finds these variables as well
+  std::string noticeConfiguration{};  ///< GuardChannel::create
 };
 
 /// The loop over three owners: the work of a term, the contact with the store, the shutdown. One thread: everything

@@ -58,6 +58,12 @@ struct StoreType {
 /// The row for the alternative that `store` holds.
 [[nodiscard]] TENURE_API const StoreType& typeOf(const StoreConfig& store);
 
+/// Whether `tenure run` says in the store that its crashed term is over. Not if a hook undoes what a term has done,
+/// because after a crash it has not.
+[[nodiscard]] TENURE_API bool givesCrashNotice(const GroupConfig& config);
+/// The store's section as `tenure run` uses it: without notices of any kind if it gives none.
+[[nodiscard]] TENURE_API StoreConfig storeOfRun(const GroupConfig& config);
+
 /// The row of the store with these options. Each file under stores/ has one.
 template <typename Options>
 [[nodiscard]] StoreType storeType();

@@ -21,10 +21,6 @@ store:
       textCodec("the path of a file"), [](auto& options) -> auto& { return options.path; });
   file.word = "FILE";
   section.key(
-      {.path = "store.death_notice",
-       .about = "Whether another candidate takes over at once from a holder on this machine that crashed."},
-      boolCodec(), [](auto& options) -> auto& { return options.deathNotice; });
-  section.key(
       {.path = "store.mode",
        .about = "The mode of a new database, whatever the umask. The files next to a database have its mode and its "
                 "group. A user who may read them can stop all elections with a lock. An existing database keeps its "

@@ -156,7 +156,7 @@ class SqliteStore final : public ExtendedStore {
   }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
-    if (!options_.deathNotice) return nullptr;
+    if (!options_.crashNotice) return nullptr;
     return {parts_->sidecar, &parts_->sidecar->deathNotice()};
   }
 
