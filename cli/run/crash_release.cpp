@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
+#include <optional>
 #include <poll.h>
+#include <utility>
 #include <variant>
 
 #include <tenure/config/load_group.hpp>
@@ -21,25 +22,30 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds pauseAfterError{100};
 
-void report(const std::string& what) { tell("tenure guard: " + what + '\n'); }
+void reportRelease(const std::string& what) { tell("tenure guard: " + what + '\n'); }
 
-/// One try; true: there is nothing more to do.
-class Release {
+}  // namespace
+
+class CrashRelease::Attempts {
  public:
-  Release(const GroupConfig& config, NoticedTerm term)
-      : key_{config.options.group},
-        store_{makeStore(config.store, Logger::toStderr(LogLevel::error))},
-        term_{std::move(term)} {}
+  Attempts(const std::string& configuration, NoticedTerm term)
+      : config_{loadGroupConfigFromText(configuration, "the configuration of the supervisor").value()},
+        store_{makeStore(config_.store, Logger::toStderr(LogLevel::error))},
+        term_{std::move(term)} {
+    found_ = readNow(*store_, key_);
+  }
 
+  /// True: there is nothing more to do.
   [[nodiscard]] bool tryOnce(milliseconds patience) {
-    const ReadOutcome found = readNow(*store_, key_, patience);
+    if (!found_) found_ = readNow(*store_, key_, patience);
+    const ReadOutcome found = *std::exchange(found_, std::nullopt);
     if (!found) return failed(found.error());
     auto write = releaseOf(key_, term_, *found, uuid4(random_));
     if (!write) return true;
     const WriteOutcome outcome = writeNow(*store_, std::move(*write), patience);
     if (const auto* rejected = std::get_if<Rejected>(&outcome)) return failed(rejected->error);
     if (const auto* unknown = std::get_if<Unknown>(&outcome)) return failed(unknown->error);
-    if (std::holds_alternative<Applied>(outcome)) report("released the lease of term " + toString(term_.token));
+    if (std::holds_alternative<Applied>(outcome)) reportRelease("released the lease of term " + toString(term_.token));
     return std::holds_alternative<Applied>(outcome);
   }
 
@@ -52,30 +58,34 @@ class Release {
     return false;
   }
 
-  const LeaseKey key_;
+  const GroupConfig config_;
+  const LeaseKey key_{config_.options.group};
   const std::shared_ptr<LeaseStore> store_;
   const NoticedTerm term_;
   SystemRandom random_;
+  std::optional<ReadOutcome> found_;  ///< the condition of the next write; empty: it is read first
   std::string lastError_;
 };
 
-}  // namespace
+CrashRelease::CrashRelease(const std::string& configuration, const NoticedTerm& term)
+    : prepared_{std::async(std::launch::async | std::launch::deferred,
+                           [configuration, term] { return std::make_shared<Attempts>(configuration, term); })} {}
 
-void releaseCrashed(const std::string& configuration, const NoticedTerm& term,
-                    const std::function<nanoseconds()>& left) noexcept {
+void CrashRelease::release(const std::function<nanoseconds()>& left) noexcept {
   try {
-    auto config = loadGroupConfigFromText(configuration, "the configuration of the supervisor").value();
-    Release& release = *new Release{config, term};  // never destroyed: the store may wait for a disk
+    if (prepared_.wait_for(left()) == std::future_status::timeout) return;
+    static std::shared_ptr<Attempts> attempts;  // not destroyed: this process ends by exitAtOnce
+    attempts = prepared_.get();
     const auto patience = [&] {
       return std::min(std::chrono::duration_cast<milliseconds>(left()), milliseconds{storePatience});
     };
     for (milliseconds now = patience(); now.count() > 0; now = patience()) {
-      if (release.tryOnce(now)) return;
+      if (attempts->tryOnce(now)) return;
     }
-    report("did not release the lease; it has ended by itself" +
-        (release.lastError().empty() ? "" : ": " + release.lastError()));
+    reportRelease("did not release the lease, which has expired" +
+                  (attempts->lastError().empty() ? "" : ": " + attempts->lastError()));
   } catch (const std::exception& error) {
-    tell(std::string{"tenure guard: cannot release the lease; it ends by itself: "} + error.what() + '\n');
+    tell(std::string{"tenure guard: cannot release the lease, which will expire: "} + error.what() + '\n');
   }
 }
 

@@ -3,18 +3,30 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
+#include <memory>
 #include <string>
 
 #include "crash_notice.hpp"
 
 namespace tenure::cli {
 
-/// Releases the term in the store of `configuration`, a group's file as effectiveYaml() writes it. Credentials are read
-/// anew, because the supervisor's may have expired. Goes on until the term is released, another one has begun, or
-/// `left` (until the lease ends by itself) is zero. The caller has the proof that nothing of the term is left.
-/// Throws nothing: what goes wrong is told on stderr, and the lease decides. Afterwards the process should end without
-/// running destructors (exitAtOnce).
-void releaseCrashed(const std::string& configuration, const NoticedTerm& term,
-                    const std::function<std::chrono::nanoseconds()>& left) noexcept;
+/// The store is that of `configuration`, a group's file as effectiveYaml() writes it. Credentials are read anew,
+/// because the supervisor's may have expired. What goes wrong is told on stderr, and the lease decides. Afterwards the
+/// process must end by exitAtOnce: a store that waits for a disk must not keep it.
+class CrashRelease {
+ public:
+  /// Makes the store and reads the record on another thread, while what is left of the job is being ended.
+  CrashRelease(const std::string& configuration, const NoticedTerm& term);
+
+  /// The caller has the proof that nothing of the term is left. Tries until the term is released, another one has
+  /// begun, or `left` (until the lease expires) is zero.
+  void release(const std::function<std::chrono::nanoseconds()>& left) noexcept;
+
+ private:
+  class Attempts;
+
+  std::future<std::shared_ptr<Attempts>> prepared_;
+};
 
 }  // namespace tenure::cli

@@ -78,7 +78,8 @@ class Guard {
   void takeMessages();
   void watch(ReceivedMessage received);
   void act();
-  void giveNotice();
+  void prepareNotice();
+  [[noreturn]] void giveNotice();
   void terminate(const Instant& now);
   void terminateUnderSupervisor() const;
   void kill();
@@ -98,6 +99,7 @@ class Guard {
   GuardChannel channel_;
   WakeTimer timer_;
   std::optional<WatchedJob> job_;
+  std::optional<CrashRelease> notice_;
   bool supervisorGone_{false};
 };
 
@@ -107,23 +109,25 @@ int Guard::run() {
     takeMessages();
     if (!supervisorGone_ && hasEnded(supervisor_.get())) supervisorGone_ = true;
     act();
+    if (supervisorGone_) prepareNotice();
     if (supervisorGone_ && untilInvalid().count() <= 0) firstProcess_.reset();
   }
-  giveNotice();
+  if (notice_) giveNotice();
   return 0;
+}
+
+void Guard::prepareNotice() {
+  const auto term = notice_ ? std::nullopt : channel_.noticedTerm();
+  if (term) notice_.emplace(channel_.configuration(), *term);
 }
 
 /// The supervisor is gone, and no job is left to end.
 void Guard::giveNotice() {
-  const std::optional<NoticedTerm> term = channel_.noticedTerm();
-  for (bool waits = term.has_value(); waits;) {
-    const CrashStep step = nextStep({hasEnded(supervisor_.get()), channel_.reapersLeft(), untilInvalid()});
-    waits = step == CrashStep::wait;
-    if (waits) poll(nullptr, 0, proofMillis);
-    if (step != CrashStep::release) continue;
-    releaseCrashed(channel_.configuration(), *term, [this] { return untilInvalid(); });
-    exitAtOnce(0);
-  }
+  const auto step = [this] { return nextStep({hasEnded(supervisor_.get()), channel_.reapersLeft(), untilInvalid()}); };
+  CrashStep next = step();
+  for (; next == CrashStep::wait; next = step()) poll(nullptr, 0, proofMillis);
+  if (next == CrashStep::release) notice_->release([this] { return untilInvalid(); });
+  exitAtOnce(0);
 }
 
 void Guard::wait() {

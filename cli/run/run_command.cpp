@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <sys/prctl.h>
 #include <utility>
 
 #include "cli/commands.hpp"
@@ -69,10 +68,6 @@ int execute(const RunArguments& arguments, const SignalState& signals) {
   options.service = std::move(service);
   options.jobMayNotify = !arguments.notify.empty();
   options.configFile = std::filesystem::absolute(arguments.config).string();
-  if (config::givesCrashNotice(*config)) {
-    options.noticeConfiguration = effectiveYaml(*config);
-    prctl(PR_SET_DUMPABLE, 0);  // the job must not open the memory by which the guard judges a crash
-  }
   return Supervisor{*config, std::move(options), signals}.run();
 }
 

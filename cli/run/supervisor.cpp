@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>
 
@@ -103,6 +104,7 @@ std::string secondsText(nanoseconds time) {
 
 Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const SignalState& signals)
     : terminates_{config.options.onLost == OnLost::terminate},
+      noticeConfiguration_{config::givesCrashNotice(config) ? effectiveYaml(config) : std::string{}},
       logFormat_{config.logFormat},
       options_{std::move(options)},
       quietLog_{config.logLevel, config.logFormat, mayHaveNothingToTell(options_, config.logLevel)},
@@ -113,7 +115,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       group_{withoutTerminate(std::move(config), store_.store, startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
-      channel_{GuardChannel::create(options_.noticeConfiguration)},
+      channel_{GuardChannel::create(noticeConfiguration_)},
       guard_{channel_},
       publisher_{channel_, group_.timing()},
       progress_{group_.timing().progressTimeout() && !options_.hooks.hasProbe()
@@ -135,7 +137,10 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
             {group_.timing(), shutdown_, channel_, publisher_, *jobCounts_, periods_.get(),
              progress_ ? &*progress_ : nullptr, logger_},
             processes(),
-            workEvents()} {}
+            workEvents()} {
+  // The job must not open the memory by which the guard judges a crash.
+  if (!noticeConfiguration_.empty()) prctl(PR_SET_DUMPABLE, 0);
+}
 
 void Supervisor::complain(const std::string& message) const {
   if (logFormat_ == LogFormat::text) return cli::complain(message);

@@ -44,9 +44,8 @@ struct SupervisorOptions {
   /// Set: the command is not run for as long as this copy leads, but once in each of the job's periods.
   std::optional<TermLedger::Job> job{};
   HooksConfig hooks{};
-  ServiceEnvironment service{};       ///< of the service manager that is told how this copy is; empty: none
-  bool jobMayNotify{false};           ///< the job finds these variables as well
-  std::string noticeConfiguration{};  ///< GuardChannel::create
+  ServiceEnvironment service{};  ///< of the service manager that is told how this copy is; empty: none
+  bool jobMayNotify{false};      ///< the job finds these variables as well
 };
 
 /// The loop over three owners: the work of a term, the contact with the store, the shutdown. One thread: everything
@@ -100,7 +99,8 @@ class Supervisor {
   [[nodiscard]] std::string serviceText() const;
 
   // Constant after construction.
-  const bool terminates_;  ///< on_lost: terminate
+  const bool terminates_;                  ///< on_lost: terminate
+  const std::string noticeConfiguration_;  ///< GuardChannel::create
   const LogFormat logFormat_;
   const SupervisorOptions options_;
   QuietLog quietLog_;

@@ -141,6 +141,20 @@ TEST_F(CrashTest, NextJobStartsOnceNothingOfTheCrashedOneIsLeft) {
   EXPECT_LE(most, 150);
 }
 
+/// The job ends at once, and what a hook has started some time after it.
+TEST_F(CrashTest, HooksBesideTheJobAreAwaitedToo) {
+  const std::string hooks = newActs();
+  configureStore("10s", "hooks: { on_renewed: \"" DAEMONIZER " double-fork " + hooks + " 9000\" }\n");
+  const Candidate leader = startLeader("act");
+  ASSERT_TRUE(eventually([&] { return actsIn(hooks).processes >= 2; }));
+  configureStore("10s");
+  const Candidate standby = startStandby("act");
+  killIt(*leader.process);
+  EXPECT_LT(gap(leader, standby), 2000) << leader.process->errors();
+  EXPECT_GT(actsIn(hooks).last, actsIn(leader.acts).last) << "else this proves nothing";
+  EXPECT_LT(actsIn(hooks).last, actsIn(standby.acts).first) << "acts beside the next job";
+}
+
 TEST_F(CrashTest, TheLeaseDecidesIfSupervisorAndGuardAreKilledTogether) {
   configureStore("2s");
   expectTheLeaseDecides([](const Subprocess& leader) {
