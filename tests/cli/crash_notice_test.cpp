@@ -65,7 +65,9 @@ class CrashReleaseTest : public ::testing::Test {
     token_ = std::get<Applied>(outcome).token;
   }
   std::optional<LeaseRecord> stored() { return readNow(*store_, key_).value(); }
-  std::optional<WriteRequest> release(const NoticedTerm& term) { return releaseOf(key_, term, stored(), "released"); }
+  std::optional<WriteRequest> release(const NoticedTerm& crashed) {
+    return releaseOf(key_, crashed, stored(), "released");
+  }
 
   const LeaseKey key_{"billing"};
   const std::shared_ptr<LeaseStore> store_{makeMemoryStore()};
