@@ -1,10 +1,10 @@
 # How tests are declared.
 #
-# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [WAITS | COMPUTES | QUIET] [OPTIMISED] [SERVER kind]
+# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [QUIET] [OPTIMISED] [SERVER kind]
 #             [LONG filter])
 #   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>. Those of the filter LONG run with
 #   scripts/test --all alone, as the case <name>.long
-# tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [WAITS | COMPUTES | QUIET]
+# tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [QUIET]
 #               [SERVER kind] [ENVIRONMENT NAME=VALUE ...] [EXCEPT regex] [ONLY regex] [LONG case ...]
 #               [PEERS java|python|expfmt ...])
 #   a script of unittest; each of its functions test_<case> is a ctest case named <name>.<case>. Those after LONG run with
@@ -13,10 +13,11 @@
 # PEERS: what tests/interop/peers.py makes for it. A case of its own does that, and the others wait for it without taking a
 # place of another test.
 #
-# There are four places a processor (ctest -j), of which a test takes two. WAITS: its cases wait most of the time, for leases
-# to expire, and take one. COMPUTES: they take four. QUIET: it judges the times of real leases, which run out while others
-# compute. Such cases come last, when only others that wait are there (ctest sorts by cost). tests/slow_tests.txt has what
-# takes longest, with which ctest begins. OPTIMISED: its own code computes for seconds, or measures what it calls.
+# There are four places a processor (ctest -j), of which a test takes one, because most wait for leases to expire. Those
+# beside DynamoDB take two, because its server is Python and computes for them. QUIET: it judges the times of real leases,
+# which run out while others compute. Its cases take two as well, and come last (ctest sorts by cost, and begins what needs
+# more places later), when only others that wait are there. OPTIMISED: its own code computes for seconds, or measures what
+# it calls.
 # SERVER: it runs beside a server that all tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
 # Tests run at once, so each case uses a table, schema, bucket or prefix of its own, under a name that nobody else has. By
 # hand: scripts/postgresql_local -- build/dev/tests/<name> --gtest_filter=...
@@ -83,21 +84,19 @@ function(tenure_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0> $<$<CONFIG:Debug>:-U_FORTIFY_SOURCE>)
 endfunction()
 
-# Sets `places` to the properties of WAITS, COMPUTES and QUIET, and adds the label of the last.
+# Sets `places` to properties of the test, and adds the label of a quiet one.
 macro(tenure_places)
-  set(places PROCESSORS 2)
-  if(ARG_WAITS)
-    set(places PROCESSORS 1)
-  elseif(ARG_COMPUTES)
-    set(places PROCESSORS 4)
-  elseif(ARG_QUIET)
-    list(APPEND places COST -1)
+  set(places "")
+  if(ARG_QUIET)
+    set(places PROCESSORS 2 COST -1)
     list(APPEND ARG_LABELS quiet)
+  elseif(ARG_SERVER STREQUAL "dynamodb")
+    set(places PROCESSORS 2)
   endif()
 endmacro()
 
 function(tenure_test name)
-  cmake_parse_arguments(ARG "WAITS;COMPUTES;QUIET;OPTIMISED" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "QUIET;OPTIMISED" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   tenure_common(${name})
   if(NOT ARG_OPTIMISED)
@@ -162,7 +161,7 @@ function(tenure_peer peer)
 endfunction()
 
 function(tenure_script name script)
-  cmake_parse_arguments(ARG "WAITS;COMPUTES;QUIET;PROGRAM" "TIMEOUT;SERVER;EXCEPT;ONLY" "ARGUMENTS;LABELS;ENVIRONMENT;LONG;PEERS" ${ARGN})
+  cmake_parse_arguments(ARG "QUIET;PROGRAM" "TIMEOUT;SERVER;EXCEPT;ONLY" "ARGUMENTS;LABELS;ENVIRONMENT;LONG;PEERS" ${ARGN})
   get_filename_component(script "${script}" ABSOLUTE)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
