@@ -174,9 +174,9 @@ def main():
     code, took = run(options.build, ["ctest", *arguments], expected, options.verbose)
     unknown = sorted(name for name, seconds in took.items() if seconds > SLOW_S and not entry_of(name, entries))
     if unknown:
-        print(f"Longer than {SLOW_S:g} s, and {SLOW_TESTS.relative_to(ROOT)} does not say why (or other programs had the processors):")
-        print(*(f"  {took[name]:6.1f} s  {name}" for name in unknown), sep="\n")
-    if code == 0 and not {"-R", "-L"} & set(arguments) or options.changed and code == 0:
+        print(f"Longer than {SLOW_S:g} s without a reason in {SLOW_TESTS.relative_to(ROOT)}; other programs may have had the processors:")
+        print(*(f"{took[name]:.0f} {name}: " for name in unknown), sep="\n")
+    if code == 0 and (options.changed or not {"-R", "-L"} & set(arguments)):
         passed.touch()
         os.utime(passed, (started, started))
     return code

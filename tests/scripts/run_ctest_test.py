@@ -61,8 +61,15 @@ class SlowTests(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "slow_tests.txt:2"):
             run_ctest.slow_tests(path)
 
-    def test_each_line_of_the_tree_has_a_reason(self):
-        self.assertTrue(run_ctest.slow_tests())
+    def test_each_line_of_the_tree_has_a_reason_and_names_a_test(self):
+        entries = run_ctest.slow_tests()
+        self.assertTrue(entries)
+        build = os.environ.get("TENURE_BUILD")
+        names = [test["name"] for test in run_ctest.listing(build, [])] if build else []
+        if "docs.evidence" not in names:
+            self.skipTest("builds for sanitizers and coverage leave some tests out")
+        unknown = [pattern for pattern, _ in entries if not any(run_ctest.entry_of(name, [(pattern, 0)]) for name in names)]
+        self.assertEqual(unknown, [])
 
 
 class Changes(unittest.TestCase):
