@@ -117,8 +117,8 @@ function(tenure_test name)
   if(ARG_SERVER)
     list(PREPEND ARG_LABELS ${ARG_SERVER})
     list(APPEND more FIXTURES_REQUIRED ${ARG_SERVER}_server SKIP_RETURN_CODE ${TENURE_SKIP})
-    if(ARG_QUIET)  # its cases would make the server slow for each other
-      list(APPEND more RESOURCE_LOCK ${name})
+    if(ARG_QUIET)  # leases as short as a few answers of the server: nothing else runs beside them
+      list(APPEND more RUN_SERIAL ON)
     endif()
     if(ARG_SERVER IN_LIST TENURE_BUILT_SERVERS)
       list(APPEND ARG_LABELS slow)
