@@ -111,7 +111,9 @@ class Screen:
 
 
 def listing(build, arguments):
-    told = subprocess.run(["ctest", "--show-only=json-v1", *arguments], cwd=build, capture_output=True, text=True, check=True)
+    told = subprocess.run(["ctest", "--show-only=json-v1", *arguments], cwd=build, capture_output=True, text=True)
+    if told.returncode != 0:
+        sys.exit(told.stderr.strip() or "ctest lists no tests")
     return json.loads(told.stdout)["tests"]
 
 
