@@ -14,6 +14,7 @@
 #include "cli/group/routing.hpp"
 #include "cli/group/store_calls.hpp"
 #include "cli/run/hook_run.hpp"
+#include "cli/run/probe_file.hpp"
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/output.hpp"
 #include "config/src/config_keys.hpp"
@@ -117,6 +118,10 @@ Here lookHere(const GroupConfig& config) {
     const bool absent = fault->exitCode == exitNotFound;
     (absent ? here.missing : here.broken).push_back(fault->message);
     if (!absent && here.code == exitOk) here.code = fault->exitCode;
+  }
+  if (const std::string& file = config.hooks.probeWrite; !file.empty()) {
+    const std::string fault = faultOfProbeFile(file);
+    if (!fault.empty()) here.missing.push_back("lease.probe_write: " + file + ": " + fault);
   }
   if (config.httpListen.empty()) return here;
   if (const auto fault = ops::ListenSocket::obstacle(*parseListen(config.httpListen))) {
