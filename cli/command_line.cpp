@@ -72,12 +72,28 @@ Words namesBelow(const Commands& all, const Command& above) {
 std::string unknownCommand(const Commands& all, const Command& above, const std::string& word) {
   const std::string what = "there is no command " + inQuotes(word);
   for (const Command& one : all) {
+    if (one.name.empty()) continue;
     const bool isThis = one.name == word || one.name.ends_with(' ' + word);
     if (isThis && !isBelow(one, above)) return what + "; did you mean tenure " + one.name + "?";
   }
   const Words names = namesBelow(all, above);
   const auto meant = closest(word, names);
   return what + (meant ? didYouMean(meant) : "; the commands are " + listed(names));
+}
+
+/// What `help` was asked about and is not there; empty: there is no such word.
+std::string unknownToHelp(const Commands& all, const Words& words) {
+  if (words.empty() || words.front() != "help") return {};
+  const Command* command = &all.front();
+  for (auto word = std::next(words.begin()); word != words.end() && !isOption(*word); ++word) {
+    const auto choices = below(all, *command);
+    if (choices.empty()) return {};
+    const auto next =
+        std::find_if(choices.begin(), choices.end(), [&](const Command* one) { return namesOf(*one).back() == *word; });
+    if (next == choices.end()) return unknownCommand(all, *command, *word);
+    command = *next;
+  }
+  return {};
 }
 
 /// A command with the parser of its words.
@@ -105,6 +121,20 @@ const Level& namedIn(const Levels& levels) {
   const auto named =
       std::find_if(levels.rbegin(), levels.rend(), [](const Level& one) { return one.target.app.parsed(); });
   return named == levels.rend() ? levels.front() : *named;
+}
+
+/// An option before the last name that only the command before that name has; empty: there is none.
+std::string misplaced(const Levels& levels, const Level& named) {
+  for (const Level& level : levels) {
+    if (&level == &named || !level.target.app.parsed()) continue;
+    for (const Options::Target::Line& line : level.target.lines) {
+      const std::string name = line.option->get_name();
+      if (line.option->count() == 0 || line.option->get_positional()) continue;
+      if (named.target.app.get_option_no_throw(name) != nullptr) continue;
+      return name + " is an option of tenure " + level.command->name + ", not of tenure " + named.command->name;
+    }
+  }
+  return {};
 }
 
 /// Names the commands with the same name in front, if one of those takes a job; otherwise all that do.
@@ -215,12 +245,15 @@ std::variant<Chosen, int> parse(const std::vector<Command>& all, std::vector<std
     return helpOf(*one->command, one->target, below(all, *one->command));
   });
   declare(levels, all, all.front(), {.app = parser});
+  if (const std::string fault = unknownToHelp(all, words); !fault.empty()) return refuse(fault, {});
   if (const auto code = fill(levels, all, asMeant(std::move(words)))) return *code;
-  const auto& [command, target, run] = namedIn(levels);
+  const Level& named = namedIn(levels);
+  const auto& [command, target, run] = named;
   if (!run && command->name.empty()) return complain(std::string{command->ifAlone} + "\n\n" + parser.help()), exitUsage;
   if (!run) {
     return refuse(std::string{command->ifAlone} + ": " + listed(namesBelow(all, *command), "or"), command->name);
   }
+  if (const std::string fault = misplaced(levels, named); !fault.empty()) return refuse(fault, command->name);
   if (job && target.job != nullptr) *target.job = *job;
   for (const Options::Check& check : target.checks) {
     if (const std::string fault = check(); !fault.empty()) return refuse(fault, command->name);

@@ -37,8 +37,8 @@ namespace {
 }
 
 int mainOf(const std::vector<std::string>& words) {
-  if (words.size() == 4 && words[0] == guardSubcommand) {
-    return runGuard({std::stoi(words[1]), std::stoi(words[2]), std::stoi(words[3])});
+  if (words.size() == 5 && words[0] == guardSubcommand) {
+    return runGuard({std::stoi(words[1]), std::stoi(words[2]), std::stoi(words[3]), std::stoi(words[4])});
   }
   const SignalState signals = SignalState::takeOver();
   const std::vector<Command> all = commands();

@@ -70,6 +70,9 @@ beside_store() {
 
 phase_names=()
 phase_results=()
+# A script that knows its phases goes through them once with planning=yes. Then each says which one follows.
+planning=no
+phases_planned=()
 
 seconds_since() {  # <an earlier $EPOCHREALTIME>: the seconds since then, with one decimal
   local now=${EPOCHREALTIME/[.,]/} then=${1/[.,]/}
@@ -80,9 +83,16 @@ seconds_since() {  # <an earlier $EPOCHREALTIME>: the seconds since then, with o
 # phase <name> <command...>: runs it, says how long it took, keeps the result for the summary. Its return code is the
 # command's.
 phase() {
-  local name=$1 started=$EPOCHREALTIME code=0 result
+  local name=$1 started=$EPOCHREALTIME code=0 result step where=''
   shift
-  printf '%s== %s%s\n' "$bold" "$name" "$plain"
+  if [[ $planning == yes ]]; then phases_planned+=("$name"); return 0; fi
+  step=$((${#phase_names[@]} + 1))
+  if ((step < ${#phases_planned[@]})); then
+    where=", step $step of ${#phases_planned[@]}; next: ${phases_planned[step]}"
+  elif ((step == ${#phases_planned[@]})); then
+    where=", the last step"
+  fi
+  printf '%s== %s%s%s\n' "$bold" "$name" "$plain" "$where"
   "$@" || code=$?
   result="$(seconds_since "$started") s"
   ((code == 0)) || result+="  ${red}FAILED${plain}"
@@ -117,7 +127,7 @@ configure() {
 }
 
 # Reads ninja's lines. Prints how far ninja is, and how long the rest takes at the same rate: on a terminal in one line
-# that changes, in a pipe each half minute.
+# that changes, in a pipe each half minute. The largest files come first, so the rate of the first steps says nothing.
 show_progress() {
   local line steps all since=$SECONDS told=$SECONDS text
   while IFS= read -r line; do
@@ -125,7 +135,7 @@ show_progress() {
     steps=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
     ((steps > 0)) || continue
     text="$steps of $all steps"
-    if ((SECONDS - since >= 5)); then text+=", about $(((SECONDS - since) * (all - steps) / steps)) s more"; fi
+    if ((SECONDS - since >= 5 && steps * 10 >= all)); then text+=", about $(((SECONDS - since) * (all - steps) / steps)) s more"; fi
     if [[ -t 1 ]]; then
       printf '\r\e[K%s' "$text"
     elif ((SECONDS - told >= 30)); then

@@ -51,7 +51,7 @@ FLOORS = {
     "election/jobs": {"port", "lease", "runtime", "driver"},
     "election/ops": {"port", "lease", "runtime", "driver"},
     "election/testing": {"port", "lease", "runtime", "driver"},
-    "config": {"port", "runtime", "kubernetes", "stores"},
+    "config": {"port", "runtime", "net", "aws", "kubernetes", "stores"},
     "adapters": {"port", "runtime", "sqlite", "postgresql", "net", "aws"},
     "adapters/pod_label": {"port", "runtime", "kubernetes"},
 }
@@ -69,7 +69,7 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 # Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "lockcore/stores/postgresql/src/link/", "election/src/", "election/ops/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
-    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/pod_label/src/",
+    "boost/json": ("lockcore/stores/", "lockcore/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/pod_label/src/",
                    "adapters/s3/src/", "election/src/", "election/jobs/src/", "election/ops/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
     "boost/beast": ("lockcore/net/", "election/ops/src/", "adapters/gateway/proxy/", "examples/", "tests/", "bench/"),

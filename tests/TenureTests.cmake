@@ -1,21 +1,24 @@
 # How tests are declared.
 #
-# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [OPTIMISED] [SERVER kind] [LONG filter]
-#             [COST seconds])
+# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [QUIET] [OPTIMISED] [SERVER kind]
+#             [LONG filter])
 #   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>. Those of the filter LONG run with
 #   scripts/test --all alone, as the case <name>.long
-# tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [SERIAL] [SERVER kind]
-#               [ENVIRONMENT NAME=VALUE ...] [EXCEPT regex] [ONLY regex] [LONG case ...] [PEERS java|python|expfmt ...])
+# tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [QUIET]
+#               [SERVER kind] [ENVIRONMENT NAME=VALUE ...] [EXCEPT regex] [ONLY regex] [LONG case ...]
+#               [PEERS java|python|expfmt ...])
 #   a script of unittest; each of its functions test_<case> is a ctest case named <name>.<case>. Those after LONG run with
 #   scripts/test --all alone. What this machine cannot do is skipped. PROGRAM: the script is one case, and no unittest.
 #
-# COST: its longest case takes some 20 seconds or more. ctest begins with such cases, so that none of them is left alone at the
-# end; of other tests it knows the times of earlier runs, which a fresh clone has not. PEERS: what tests/interop/peers.py makes
-# for it. A case of its own does that, and the others wait for it without taking a place of another test.
+# PEERS: what tests/interop/peers.py makes for it. A case of its own does that, and the others wait for it without taking a
+# place of another test.
 #
-# SERIAL: it wants the machine for itself. TIMING: so it does, and is run last, because real leases over a real server run
-# out while others compute (a cost below that of others is what ctest sorts by). OPTIMISED: its own code computes for seconds, or
-# measures what it calls. SERVER: it runs beside a server that all tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
+# There are four places a processor (ctest -j), of which a test takes one, because most wait for leases to expire. Those
+# beside DynamoDB take two, because its server is Python and computes for them. QUIET: it judges the times of real leases,
+# which run out while others compute. Its cases take two as well, and come last (ctest sorts by cost, and begins what needs
+# more places later), when only others that wait are there. OPTIMISED: its own code computes for seconds, or measures what
+# it calls.
+# SERVER: it runs beside a server that all tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
 # Tests run at once, so each case uses a table, schema, bucket or prefix of its own, under a name that nobody else has. By
 # hand: scripts/postgresql_local -- build/dev/tests/<name> --gtest_filter=...
 #
@@ -35,10 +38,11 @@ set(TENURE_PYTHON "${TENURE_PYTHON}" -B)
 
 # Sets `beside` to what stands in front of a command beside this server: scripts/<kind>_server.py. The first call adds the
 # server to the tests. The launcher would start it as well; here it is nobody's time limit that the start and a first
-# download count in.
+# download count in. -S: each case has a launcher, and Python's packages, which only a start needs, take most of its time.
 function(tenure_beside kind)
-  set(launcher ${TENURE_PYTHON} "${PROJECT_SOURCE_DIR}/tests/servers/launcher.py" ${kind} "${PROJECT_BINARY_DIR}/${kind}")
-  set(beside ${launcher} -- PARENT_SCOPE)
+  set(launcher "${PROJECT_SOURCE_DIR}/tests/servers/launcher.py" ${kind} "${PROJECT_BINARY_DIR}/${kind}")
+  set(beside ${TENURE_PYTHON} -S ${launcher} -- PARENT_SCOPE)
+  set(launcher ${TENURE_PYTHON} ${launcher})
   get_property(there GLOBAL PROPERTY TENURE_TEST_SERVER_${kind})
   if(there)
     return()
@@ -80,11 +84,22 @@ function(tenure_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0> $<$<CONFIG:Debug>:-U_FORTIFY_SOURCE>)
 endfunction()
 
+# Sets `places` to properties of the test, and adds the label of a quiet one.
+macro(tenure_places)
+  set(places "")
+  if(ARG_QUIET)
+    set(places PROCESSORS 2 COST -1)
+    list(APPEND ARG_LABELS quiet)
+  elseif(ARG_SERVER STREQUAL "dynamodb")
+    set(places PROCESSORS 2)
+  endif()
+endmacro()
+
 function(tenure_test name)
-  cmake_parse_arguments(ARG "SERIAL;TIMING;OPTIMISED" "TIMEOUT;SERVER;LONG;COST" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "QUIET;OPTIMISED" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   tenure_common(${name})
-  if(NOT ARG_TIMING AND NOT ARG_OPTIMISED)
+  if(NOT ARG_OPTIMISED)
     tenure_compile_quickly(${name})
   endif()
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
@@ -96,20 +111,15 @@ function(tenure_test name)
   if(TENURE_SANITIZE OR TENURE_COVERAGE)  # which make code that computes ten times as slow
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 5")
   endif()
-  set(more "")
+  tenure_places()
+  set(more ${places})
   set(beside "")
-  if(ARG_TIMING)
-    list(APPEND ARG_LABELS serial timing)
-    set(more RUN_SERIAL ON COST -1)
-  elseif(ARG_SERIAL)
-    list(APPEND ARG_LABELS serial)
-    set(more RUN_SERIAL ON)
-  elseif(ARG_COST)
-    set(more COST ${ARG_COST})
-  endif()
   if(ARG_SERVER)
     list(PREPEND ARG_LABELS ${ARG_SERVER})
     list(APPEND more FIXTURES_REQUIRED ${ARG_SERVER}_server SKIP_RETURN_CODE ${TENURE_SKIP})
+    if(ARG_QUIET)  # leases as short as a few answers of the server: nothing else runs beside them
+      list(APPEND more RUN_SERIAL ON)
+    endif()
     if(ARG_SERVER IN_LIST TENURE_BUILT_SERVERS)
       list(APPEND ARG_LABELS slow)
       list(REMOVE_DUPLICATES ARG_LABELS)
@@ -149,23 +159,18 @@ function(tenure_peer peer)
   if(NOT there)
     set_property(GLOBAL PROPERTY TENURE_TEST_PEER_${peer} ON)
     add_test(NAME interop.made.${peer} COMMAND ${TENURE_PYTHON} "${PROJECT_SOURCE_DIR}/tests/interop/peers.py" ${peer})
-    set_tests_properties(interop.made.${peer} PROPERTIES FIXTURES_SETUP peer_${peer} TIMEOUT 900 COST 200 LABELS interop)
+    set_tests_properties(interop.made.${peer} PROPERTIES FIXTURES_SETUP peer_${peer} TIMEOUT 900 LABELS interop)
   endif()
 endfunction()
 
 function(tenure_script name script)
-  cmake_parse_arguments(ARG "SERIAL;PROGRAM" "TIMEOUT;SERVER;EXCEPT;ONLY;COST" "ARGUMENTS;LABELS;ENVIRONMENT;LONG;PEERS" ${ARGN})
+  cmake_parse_arguments(ARG "QUIET;PROGRAM" "TIMEOUT;SERVER;EXCEPT;ONLY" "ARGUMENTS;LABELS;ENVIRONMENT;LONG;PEERS" ${ARGN})
   get_filename_component(script "${script}" ABSOLUTE)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
-  set(properties TIMEOUT ${ARG_TIMEOUT})
-  if(ARG_SERIAL)
-    list(APPEND ARG_LABELS serial)
-    list(APPEND properties RUN_SERIAL ON)
-  elseif(ARG_COST)
-    list(APPEND properties COST ${ARG_COST})
-  endif()
+  tenure_places()
+  set(properties TIMEOUT ${ARG_TIMEOUT} ${places})
   set(fixtures "")
   foreach(peer IN LISTS ARG_PEERS)
     tenure_peer(${peer})

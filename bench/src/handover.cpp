@@ -66,7 +66,8 @@ bool benchHandover(const Options& options) {
   if (const auto others = peersOf(settings)) peers.emplace(scratch, "peers", options.processes, *others);
   SeededPhases phases{options.seed};
   for (int i = 0; i < options.rounds; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{50} + phases.next(options.heartbeat));
+    // Candidates have watched the leader for a lease by then, as in practice, and act on what the store shows.
+    std::this_thread::sleep_for(options.lease + std::chrono::milliseconds{50} + phases.next(options.heartbeat));
     contest.handOver();
     if (peers) {
       std::this_thread::sleep_for(std::chrono::milliseconds{50} + phases.next(options.heartbeat));

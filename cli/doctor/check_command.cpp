@@ -14,6 +14,7 @@
 #include "cli/group/routing.hpp"
 #include "cli/group/store_calls.hpp"
 #include "cli/run/hook_run.hpp"
+#include "cli/run/probe_file.hpp"
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/output.hpp"
 #include "config/src/config_keys.hpp"
@@ -118,6 +119,10 @@ Here lookHere(const GroupConfig& config) {
     (absent ? here.missing : here.broken).push_back(fault->message);
     if (!absent && here.code == exitOk) here.code = fault->exitCode;
   }
+  if (const std::string& file = config.hooks.probeWrite; !file.empty()) {
+    const std::string fault = faultOfProbeFile(file);
+    if (!fault.empty()) here.missing.push_back("lease.probe_write: " + file + ": " + fault);
+  }
   if (config.httpListen.empty()) return here;
   if (const auto fault = ops::ListenSocket::obstacle(*parseListen(config.httpListen))) {
     here.missing.push_back("http.listen: " + fault->message);
@@ -151,8 +156,8 @@ Command checkCommand() {
     options.groupFile(to.config)
         .flag(
             "--connect", to.connect,
-            "reach the store too, and create what it needs if missing. PostgreSQL: if this role may not create it, or "
-            "lacks a right, print the SQL for an administrator, on stdout. With routing: name the rights on pods that "
+            "reach the store too, and create what it needs if missing. If this user may not create a table, or lacks a "
+            "right, print the SQL for an administrator, on stdout. With routing: name the rights on pods that "
             "are missing")
         .flag("--effective", to.effective, "print the whole configuration with every default");
   };

@@ -46,7 +46,7 @@ LimitFacts limitsOf(const MachineTree& tree, const StoreFiles& files, bool liste
   LimitFacts limits = readLimits(tree);
   limits.descriptorsNeeded = descriptorsOfACandidate + (files.hasServer ? connectionsToAServer : 0) +
                              (listens ? ops::ListenerOptions{}.connections : 0);
-  limits.hasSecrets = files.hasSecrets;
+  limits.hasSecrets = files.hasServer;
   limits.whyNoJobCgroup = whyNoJobCgroup();
   return limits;
 }

@@ -39,13 +39,7 @@ struct ClockFacts {
   friend bool operator==(const ClockFacts&, const ClockFacts&) = default;
 };
 
-/// What a server said of itself.
-struct ServerFacts {
-  std::optional<std::chrono::seconds> skew{};  ///< its Date less this machine's wall clock
-  bool signs{false};                           ///< requests carry signatures with times
-  std::string version{};                       ///< empty: it does not tell
-  std::string whyNot{};                        ///< not empty: it could not be asked
-};
+using config::ServerFacts;
 
 struct StoreFacts {
   std::string name{};  ///< as the store describes itself
@@ -144,12 +138,7 @@ struct LimitFacts {
   friend bool operator==(const LimitFacts&, const LimitFacts&) = default;
 };
 
-struct Version {
-  std::string name;
-  std::string version;
-
-  friend bool operator==(const Version&, const Version&) = default;
-};
+using Version = config::LibraryVersion;
 
 struct Facts {
   std::string file{};

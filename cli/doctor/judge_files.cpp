@@ -102,8 +102,7 @@ const char* localName(std::uint32_t type) noexcept {
 void judgeSystem(const std::string& path, const FileSystemFacts& system, Report& report) {
   constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6, overlay = 0x794C7630;
   if (const auto network = tenure::detail::networkFileSystem(system.type)) {
-    return report.fault("files.system",
-                        fmt::format("{} is on {}, where neither locks nor SQLite can be relied on.", path, *network),
+    return report.fault("files.system", fmt::format("{} is on {}, where locks cannot be relied on.", path, *network),
                         "Use a local disk, or a store for many machines.");
   }
   if (system.readOnly) {
@@ -148,7 +147,7 @@ void judgeAccess(const FileAccess& access, Report& report) {
   }
   if (!access.strangers.empty()) {
     return report.warning("files.access", "Candidates cannot check on each other: " + access.strangers + ".",
-                          "docs/operations.md, Files of the SQLite store.");
+                          "docs/sqlite.md, Permissions.");
   }
   if (!access.wide.empty()) {
     return report.warning("files.access", "The files of the database " + access.wide + ".",

@@ -109,8 +109,7 @@ void judgeCommits(const StoreFacts& store, Report& report) {
                  mode +
                      ": a write waits for no standby, so one that is promoted may lack the last terms, begun "
                      "periods and pauses.",
-                 "If standbys are promoted, set store.synchronous_commit: on and synchronous_standby_names at the "
-                 "server: docs/postgresql/replication.md.");
+                 "If standbys are promoted, " + store.commits->advice);
 }
 
 }  // namespace

@@ -45,19 +45,12 @@ void readMachine(const MachineTree& tree, ClockFacts& facts);
 /// All of LimitFacts but what the group needs and has.
 [[nodiscard]] LimitFacts readLimits(const MachineTree& tree);
 
-struct NamedPath {
-  std::string what;  ///< the key of the configuration
-  std::string path;
-
-  friend bool operator==(const NamedPath&, const NamedPath&) = default;
-};
+using config::NamedPath;
 
 struct StoreFiles {
   std::vector<NamedPath> secrets{};  ///< passwords, keys, tokens; each must exist
-  std::string directoryKey{};        ///< empty: the store keeps nothing on this machine
-  std::string directory{};
-  bool hasSecrets{false};  ///< the process has some in its memory
-  bool hasServer{false};   ///< it keeps connections to one
+  NamedPath directory{};             ///< without a path: the store keeps nothing on this machine
+  bool hasServer{false};             ///< it keeps connections to one, and may have secrets for it in memory
 
   friend bool operator==(const StoreFiles&, const StoreFiles&) = default;
 };

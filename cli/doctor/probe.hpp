@@ -10,10 +10,6 @@
 #include "cli/group/config_file.hpp"
 #include "facts.hpp"
 
-namespace tenure::net {
-struct HttpResponse;
-}  // namespace tenure::net
-
 namespace tenure::cli::doctor {
 
 struct ProbeOptions {
@@ -31,8 +27,5 @@ inline constexpr const char* doctorLease = "tenure-doctor";
 
 /// Blocking, for a few seconds for each server that does not answer. Empty: the store has none.
 [[nodiscard]] std::optional<ServerFacts> askServer(const StoreConfig& store);
-
-/// `now`: the wall clock in the middle of the call, since 1970.
-[[nodiscard]] ServerFacts factsIn(const net::HttpResponse& reply, std::chrono::milliseconds now);
 
 }  // namespace tenure::cli::doctor

@@ -1,3 +1,4 @@
+#include <exception>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -125,6 +126,16 @@ StoreFacts probeStore(const GroupConfig& config, const LeaseOfGroup& lease, cons
   });
   if (options.writes) probeWrites(store, config, options, facts);
   return facts;
+}
+
+std::optional<ServerFacts> askServer(const StoreConfig& store) {
+  const auto& ask = config::typeOf(store).server;
+  if (!ask) return std::nullopt;
+  try {
+    return ask(store);
+  } catch (const std::exception& fault) {
+    return ServerFacts{.whyNot = fault.what()};
+  }
 }
 
 }  // namespace tenure::cli::doctor

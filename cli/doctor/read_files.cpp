@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -7,47 +8,16 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
-#include <variant>
+
+#include <boost/version.hpp>
+
+#include <tenure/lockcore/version.hpp>
 
 #include "lockcore/runtime/system_error.hpp"
 #include "machine.hpp"
 
 namespace tenure::cli::doctor {
 namespace {
-
-StoreFiles ofServer(const std::vector<NamedPath>& secrets) {
-  StoreFiles files{.hasSecrets = true, .hasServer = true};
-  for (const NamedPath& one : secrets) {
-    if (!one.path.empty()) files.secrets.push_back(one);
-  }
-  return files;
-}
-
-struct FilesOf {
-  StoreFiles operator()(const SqliteStoreOptions& options) const {
-    const std::string directory = std::filesystem::path{options.path}.parent_path().string();
-    return {.directoryKey = "store.path", .directory = directory.empty() ? "." : directory};
-  }
-  StoreFiles operator()(const DynamoDbStoreOptions&) const { return ofServer({}); }
-  StoreFiles operator()(const PostgresqlStoreOptions& options) const {
-    StoreFiles files = ofServer({{"store.passfile", options.passfile},
-                                 {"store.password_file", options.passwordFile},
-                                 {"store.sslkey", options.sslKey}});
-    if (options.livenessDirectory.empty()) return files;
-    files.directoryKey = "store.liveness_dir";
-    files.directory = options.livenessDirectory;
-    return files;
-  }
-  StoreFiles operator()(const EtcdStoreOptions& options) const {
-    return ofServer({{"store.password_file", options.passwordFile}, {"store.key", options.key}});
-  }
-  StoreFiles operator()(const KubernetesConfig& options) const {
-    return ofServer({{"store.kubeconfig", options.kubeconfig},
-                     {"store.token_file", options.tokenFile},
-                     {"store.key", options.key}});
-  }
-  StoreFiles operator()(const auto& /*withoutFiles*/) const { return {}; }
-};
 
 /// `access`: as faccessat(2) has it, for the effective user.
 FileFacts lookAt(std::string what, std::string path, int access) {
@@ -76,7 +46,15 @@ std::optional<FileSystemFacts> systemOf(const std::string& directory) {
 
 }  // namespace
 
-StoreFiles filesOf(const StoreConfig& store) { return std::visit(FilesOf{}, store); }
+StoreFiles filesOf(const StoreConfig& store) {
+  const config::StoreType& type = config::typeOf(store);
+  StoreFiles files{.hasServer = static_cast<bool>(type.server)};
+  if (type.directory) files.directory = type.directory(store);
+  for (const auto& secret : type.secrets) {
+    if (NamedPath file = secret(store); !file.path.empty()) files.secrets.push_back(std::move(file));
+  }
+  return files;
+}
 
 FilesFacts readFiles(const std::string& config, const StoreFiles& store) {
   FilesFacts facts;
@@ -84,11 +62,24 @@ FilesFacts readFiles(const std::string& config, const StoreFiles& store) {
   facts.config = lookAt("the configuration file", config, R_OK);
   facts.configDirectory = lookAt("its directory", directory.empty() ? "." : directory.string(), R_OK);
   for (const NamedPath& secret : store.secrets) facts.secrets.push_back(lookAt(secret.what, secret.path, R_OK));
-  if (store.directoryKey.empty()) return facts;
-  PlaceFacts place{.directory = lookAt(store.directoryKey, store.directory, W_OK | X_OK)};
-  if (place.directory.error.empty()) place.system = systemOf(store.directory);
+  const NamedPath& kept = store.directory;
+  if (kept.path.empty()) return facts;
+  PlaceFacts place{.directory = lookAt(kept.what, kept.path, W_OK | X_OK)};
+  if (place.directory.error.empty()) place.system = systemOf(kept.path);
   facts.place = std::move(place);
   return facts;
+}
+
+std::vector<Version> versionsHere() {
+  std::vector<Version> all{{"tenure", std::string{tenure::version}}};
+  for (const config::StoreType& type : config::storeTypes()) {
+    const bool isNew = std::find(all.begin(), all.end(), type.library) == all.end();
+    if (!type.library.name.empty() && isNew) all.push_back(type.library);
+  }
+  std::string boost = BOOST_LIB_VERSION;  // 1_81
+  std::replace(boost.begin(), boost.end(), '_', '.');
+  all.push_back({"Boost", boost});
+  return all;
 }
 
 }  // namespace tenure::cli::doctor

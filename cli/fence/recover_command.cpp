@@ -146,7 +146,7 @@ std::optional<std::string> pictureOf(const Plan& plan) {
     text += resource.memory->describe() + ": " + orNone(*stored) + to;
   }
   return text + "The next leader gets fencing token " + toString(plan.token.next()) +
-         " (in etcd and Kubernetes one above the store's\nrevision, if that is higher).\nThis waives invariant I7 "
+         " (or one above the store's revision, where\nit has one that is higher).\nThis waives invariant I7 "
          "(tokens rise with every term) for this lease and these resources: a former "
          "leader\nwith a token above " +
          toString(plan.token) +
@@ -277,11 +277,11 @@ Command fenceRecoverCommand() {
       .summary = "correct fencing tokens after a forged one",
       .about =
           R"(Sets to N: the lease's counter, the copy of it in the lease's record, and the token that each named resource
-remembers. The next leader gets N + 1, or in etcd and Kubernetes a token above the store's revision, if that is higher.
+remembers. The next leader gets N + 1, or a token above the store's revision, where it has one that is higher.
 N is the highest token that a leader really had, or any above it: see the logs, or what other resources remember.
 
 End every candidate first. The command watches the lease for as long as a lease lasts, and does nothing if it is held
-or if a candidate competes for it, or (SQLite) if a process keeps its liveness file locked. It shows the stored values and the new
+or if a candidate competes for it, or if a process keeps its liveness file locked. It shows the stored values and the new
 ones, says which guarantee is waived, and asks you to type the lease's name.)",
       .exits = {{"0", "done"},
                 {"1", "a resource could not be set; the counter is"},

@@ -70,10 +70,11 @@ ListOutcome listNow(LeaseStore& store, const std::string& prefix) {
       listPatience);
 }
 
-WriteOutcome writeNow(LeaseStore& store, WriteRequest request) {
-  return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
-    store.write(std::move(request), options, std::move(handler));
-  });
+WriteOutcome writeNow(LeaseStore& store, WriteRequest request, std::chrono::milliseconds patience) {
+  return answerOf<WriteOutcome>(
+      store,
+      [&](CallOptions options, WriteHandler handler) { store.write(std::move(request), options, std::move(handler)); },
+      patience);
 }
 
 WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version) {
@@ -94,9 +95,9 @@ WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTo
   });
 }
 
-WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token) {
+WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, const StepDownRequest& request) {
   return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
-    store.requestStepDown(key, token, options, std::move(handler));
+    extended(store)->requestStepDownFor(key, request, options, std::move(handler));
   });
 }
 

@@ -50,12 +50,13 @@ struct LeaseLook {
 [[nodiscard]] StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key);
 /// Has more time, because a table may have many rows.
 [[nodiscard]] ListOutcome listNow(LeaseStore& store, const std::string& prefix);
-[[nodiscard]] WriteOutcome writeNow(LeaseStore& store, WriteRequest request);
+[[nodiscard]] WriteOutcome writeNow(LeaseStore& store, WriteRequest request,
+                                    std::chrono::milliseconds patience = storePatience);
 [[nodiscard]] WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version);
 [[nodiscard]] StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key);
 [[nodiscard]] WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected,
                                         FencingToken token);
-[[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token);
+[[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, const StepDownRequest& request);
 
 /// The error with its store's name in front, only once.
 [[nodiscard]] std::string faultText(const LeaseStore& store, const StoreError& error);

@@ -135,7 +135,8 @@ Command lockCommand() {
       .name = "lock",
       .summary = "hold a lock while a command runs, or from one command to the next",
       .more =
-          "The store, for every command:\n  -c, --config FILE    that of a group's YAML file (or set TENURE_CONFIG)\n" +
+          "The store, an option of each command:\n  -c, --config FILE    that of a group's YAML file (or set "
+          "TENURE_CONFIG)\n" +
           lockStoresUsage() +
           "  or in the environment: TENURE_LOCK_STORE, TENURE_LOCK_PATH, TENURE_LOCK_TABLE,\n"
           "  TENURE_LOCK_REGION, TENURE_LOCK_ENDPOINT, TENURE_LOCK_PROFILE, ...",

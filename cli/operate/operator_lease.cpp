@@ -31,14 +31,14 @@ std::optional<int> refusedByPause(const std::optional<LeaseRecord>& record) {
   return exitBusy;
 }
 
-std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader) {
+std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader, const Successor& successor) {
   if (leader.token.isNone()) {
     complain(
         personOf(leader.holder) + " leads " + toString(lease.key) +
         " without a fencing token, so it is of another client, which cannot be asked to step down; stop its process");
     return exitFailed;
   }
-  const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
+  const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, {leader.token, successor});
   const auto* rejected = std::get_if<Rejected>(&outcome);
   const auto* unknown = std::get_if<Unknown>(&outcome);
   if (rejected == nullptr && unknown == nullptr) return std::nullopt;

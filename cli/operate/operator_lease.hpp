@@ -19,7 +19,8 @@ using LeaseAttempt = std::function<LockResult<void>(std::chrono::milliseconds)>;
 [[nodiscard]] std::optional<int> refusedByPause(const std::optional<LeaseRecord>& record);
 
 /// Empty: it was asked, or this term has just ended. Else the reason was reported on stderr.
-[[nodiscard]] std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader);
+[[nodiscard]] std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader,
+                                               const Successor& successor = {});
 
 /// Asks whoever leads to step down, and tries to take the lease when it is free, until it is taken or `wait` is over.
 /// Candidates compete for it as well, so each new leader is asked again. A pause that it sees ends it: exitBusy.

@@ -5,6 +5,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_options.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/group/config_file.hpp"
@@ -28,8 +29,15 @@ constexpr milliseconds lookPeriod{200};
 
 struct ResignArguments {
   std::string config;
+  std::string to;
   std::chrono::milliseconds wait{60'000};
 };
+
+std::string takeName(std::string& to, const std::string& text) {
+  to = text;
+  const auto fault = faultOfCandidateName(text);
+  return fault ? inQuotes(text) + ": a candidate's name " + *fault : std::string{};
+}
 
 std::string errorText(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
 
@@ -39,22 +47,38 @@ bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
 
 int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFailed; }
 
+/// The lease is there for the candidate that was named. It has one heartbeat, and may be dead.
+bool waitsFor(const std::string& to, const std::optional<LeaseRecord>& record) {
+  return !to.empty() && record && record->released && record->successor.name == to;
+}
+
+/// After the leader has stepped down.
+int toldOf(const LeaseOfGroup& lease, const std::string& before, const std::optional<LeaseRecord>& record,
+           const std::string& to) {
+  const bool taken = isHeld(record);
+  const std::string text =
+      before + " has stepped down" +
+      (taken ? "; " + whoHas(toString(lease.key), record->holder, record->token) : "; there is no leader yet");
+  if (to.empty() || (taken && nameOf(record->holder) == to)) return told(text);
+  complain(text + ", and not " + shown(to) + ": is it running, ready, and a candidate of this group?");
+  return exitNotYet;
+}
+
 /// Reads the record whenever the store hints at a change, and at intervals in any case.
-int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, milliseconds bound) {
+int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, const ResignArguments& arguments) {
   const std::string name = shown(nameOf(asked.holder), mostOfHolder);
+  const milliseconds bound = arguments.wait;
   MainTasks changed;
   WakeTimer timer;
   const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
   const Instant began = readClock();
   for (;;) {
     const ReadOutcome record = readNow(*lease.store, lease.key);
-    if (record && !leads(*record, asked.token)) {
-      const bool taken = isHeld(*record);
-      return told(name + " has stepped down" +
-                  (taken ? "; " + whoHas(toString(lease.key), (*record)->holder, (*record)->token)
-                         : std::string{"; there is no leader yet"}));
-    }
     const nanoseconds left = bound - elapsedForHolder(began, readClock());
+    const bool steppedDown = record && !leads(*record, asked.token);
+    if (steppedDown && (left.count() <= 0 || !waitsFor(arguments.to, *record))) {
+      return toldOf(lease, name, *record, arguments.to);
+    }
     if (left.count() <= 0) {
       complain(record
                    ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
@@ -83,10 +107,21 @@ int execute(const ResignArguments& arguments) {
     return exitNobody;
   }
   const LeaseRecord& leader = *look->record;
-  if (const auto code = askToStepDown(lease, leader)) return *code;
+  const std::string name = shown(nameOf(leader.holder), mostOfHolder);
+  if (nameOf(leader.holder) == arguments.to) {
+    complain(name + " leads " + toString(lease.key) +
+             " already. It does not compete for one lease after it has stepped down, so name another candidate with "
+             "--to. Nothing was changed");
+    return exitUsage;
+  }
+  Successor successor;
+  if (!arguments.to.empty()) {
+    successor = {arguments.to, LeaseTiming::from(config->options.lease).value().heartbeat()};
+  }
+  if (const auto code = askToStepDown(lease, leader, successor)) return *code;
   // If this term has just ended, the read that follows shows who leads.
-  if (arguments.wait.count() == 0) return told(shown(nameOf(leader.holder), mostOfHolder) + " was asked to step down");
-  return waitForSuccessor(lease, leader, arguments.wait);
+  if (arguments.wait.count() == 0) return told(name + " was asked to step down");
+  return waitForSuccessor(lease, leader, arguments);
 }
 
 }  // namespace
@@ -97,18 +132,26 @@ Command resignCommand() {
       .summary = "ask the leader to step down, so that another copy takes over",
       .about =
           R"(The leader sees the request at its next heartbeat, ends its work, releases the lease and does not compete for one
-lease duration. If no other copy is running, it leads again after that.)",
-      .exits = {{"0", "it has stepped down (with --wait 0s: it was asked to)"},
+lease duration. If no other copy is running, it leads again after that.
+
+With --to the lease is released for the candidate of that name: the others leave it alone for one heartbeat, and then
+take it. The store has no list of candidates, so any name is accepted but the leader's own.)",
+      .exits = {{"0", "it has stepped down (with --wait 0s: it was asked to); with --to: and that candidate leads"},
                 {"1", "the leader is of another client, which cannot be asked"},
                 {"83", "the store cannot be reached"},
                 {"84", "there is no leader, or the group is paused"},
-                {"85", "it had not stepped down in time; it was asked and may still do so"}},
-      .examples = {"tenure resign --config group.yaml --wait 30s"},
+                {"85",
+                 "it had not stepped down in time; it was asked and may still do so. With --to: or that candidate "
+                 "does not lead"}},
+      .examples = {"tenure resign --config group.yaml --wait 30s", "tenure resign --config group.yaml --to billing-b"},
       .options = optionsOf<ResignArguments>(
           [](Options& options, ResignArguments& to) {
-            options.groupFile(to.config).duration(
-                "--wait DURATION", to.wait,
-                "how long to wait until the leader has stepped down (default 1m; 0s: only ask)", true);
+            options.groupFile(to.config)
+                .value(
+                    "--to NAME", [&to](const std::string& text) { return takeName(to.to, text); },
+                    "the candidate.id of the copy that is to lead next")
+                .duration("--wait DURATION", to.wait,
+                          "how long to wait until the leader has stepped down (default 1m; 0s: only ask)", true);
           },
           execute),
   };

@@ -22,6 +22,7 @@
 #include "cli/process/job_processes.hpp"
 #include "cli/process/wakeups.hpp"
 #include "cli/text/output.hpp"
+#include "crash_release.hpp"
 #include "guard_channel.hpp"
 #include "guard_protocol.hpp"
 #include "job_deadline.hpp"
@@ -36,6 +37,9 @@ using std::chrono::nanoseconds;
 /// the time. A process in state D may take minutes, and each check walks through /proc in the real-time class.
 constexpr nanoseconds killAgainAfter = std::chrono::milliseconds{20};
 constexpr nanoseconds killAgainAtMost = std::chrono::seconds{1};
+
+/// How often to look whether the proof of a crash notice is complete: of hooks no descriptor tells.
+constexpr int proofMillis = 5;
 
 struct WatchedJob {
   UniqueFd leader;
@@ -64,6 +68,7 @@ class Guard {
   explicit Guard(const GuardDescriptors& descriptors)
       : control_{descriptors.control},
         supervisor_{descriptors.supervisor},
+        firstProcess_{descriptors.firstProcess},
         channel_{GuardChannel::open(UniqueFd{descriptors.memory})} {}
 
   int run();
@@ -73,6 +78,8 @@ class Guard {
   void takeMessages();
   void watch(ReceivedMessage received);
   void act();
+  void prepareNotice();
+  [[noreturn]] void giveNotice();
   void terminate(const Instant& now);
   void terminateUnderSupervisor() const;
   void kill();
@@ -83,12 +90,16 @@ class Guard {
   [[nodiscard]] bool hurries() const;
   [[nodiscard]] std::optional<nanoseconds> untilTerminate(const Instant& now, const TermState& term) const;
   [[nodiscard]] nanoseconds untilKill(const Instant& now, const TermState& term) const;
+  /// Until nothing may act under the term any more.
+  [[nodiscard]] nanoseconds untilInvalid() const;
   UniqueFd control_;
   UniqueFd supervisor_;
+  UniqueFd firstProcess_;
   const pid_t supervisorId_{getppid()};
   GuardChannel channel_;
   WakeTimer timer_;
   std::optional<WatchedJob> job_;
+  std::optional<CrashRelease> notice_;
   bool supervisorGone_{false};
 };
 
@@ -98,8 +109,27 @@ int Guard::run() {
     takeMessages();
     if (!supervisorGone_ && hasEnded(supervisor_.get())) supervisorGone_ = true;
     act();
+    if (supervisorGone_) prepareNotice();
+    if (supervisorGone_ && untilInvalid().count() <= 0) firstProcess_.reset();
   }
+  if (notice_) giveNotice();
   return 0;
+}
+
+void Guard::prepareNotice() {
+  const auto term = notice_ ? std::nullopt : channel_.noticedTerm();
+  if (term) notice_.emplace(channel_.configuration(), *term);
+}
+
+/// The supervisor is gone, and no job is left to end.
+void Guard::giveNotice() {
+  const auto step = [this] { return nextStep({hasEnded(supervisor_.get()), channel_.reapersLeft(), untilInvalid()}); };
+  CrashStep next = step();
+  for (; next == CrashStep::wait; next = step()) poll(nullptr, 0, proofMillis);
+  if (next == CrashStep::release) notice_->release([this] { return untilInvalid(); });
+  if (next == CrashStep::leave)
+    tell("tenure guard: does not release the lease: not all of its processes were seen to end\n");
+  exitAtOnce(0);
 }
 
 void Guard::wait() {
@@ -167,8 +197,11 @@ bool Guard::isJobOver() {
   if (channel_.isJobOver()) return true;
   if (reaped) return false;
   job_->processes.refresh([this] { return hurries(); });
-  const bool valid = cli::untilKill(readClock(), channel_.term(), std::nullopt, nanoseconds{0}).count() > 0;
-  return job_->processes.empty() && !job_->cgroup.isPopulated() && !valid;
+  return job_->processes.empty() && !job_->cgroup.isPopulated() && untilInvalid().count() <= 0;
+}
+
+nanoseconds Guard::untilInvalid() const {
+  return cli::untilKill(readClock(), channel_.term(), std::nullopt, nanoseconds{0});
 }
 
 std::optional<nanoseconds> Guard::untilTerminate(const Instant& now, const TermState& term) const {
@@ -239,12 +272,13 @@ void detach(const GuardDescriptors& descriptors) {
   // seen to wait for two seconds for that share.
   setpgid(0, 0);
   prctl(PR_SET_NAME, "tenure-guard");
-  std::array<int, 3> kept{descriptors.control, descriptors.memory, descriptors.supervisor};
+  prctl(PR_SET_DUMPABLE, 0);  // the job must not open its memory or its descriptors
+  std::array<int, 4> kept{descriptors.control, descriptors.memory, descriptors.supervisor, descriptors.firstProcess};
   closeAllFrom(STDERR_FILENO + 1, kept);
+  for (const int fd : kept) fcntl(fd, F_SETFD, FD_CLOEXEC);  // the store may run a credential process
   const UniqueFd nothing{open("/dev/null", O_RDWR | O_CLOEXEC)};
   dup2(nothing.get(), STDIN_FILENO);
   dup2(nothing.get(), STDOUT_FILENO);
-  if (chdir("/") != 0) tell("tenure guard: cannot leave the working directory\n");
   hurryUp();                            // the guard is needed exactly when the machine is busy
   mlockall(MCL_CURRENT | MCL_ONFAULT);  // no waiting for pages that it has used before
 }

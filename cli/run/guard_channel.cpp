@@ -1,9 +1,11 @@
 #include "guard_channel.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <new>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -52,24 +54,30 @@ UniqueFd sharedMemory(std::size_t size) {
 
 }  // namespace
 
-GuardChannel GuardChannel::create() {
-  UniqueFd memory = sharedMemory(sizeof(Board));
-  auto* board = new (mapShared(memory.get(), sizeof(Board))) Board{};
-  return GuardChannel{std::move(memory), board};
+GuardChannel GuardChannel::create(std::string_view configuration) {
+  const std::size_t size = sizeof(Board) + configuration.size();
+  UniqueFd memory = sharedMemory(size);
+  auto* board = new (mapShared(memory.get(), size)) Board{};
+  std::copy(configuration.begin(), configuration.end(), reinterpret_cast<char*>(board + 1));
+  return GuardChannel{std::move(memory), board, size};
 }
 
 GuardChannel GuardChannel::open(UniqueFd memory) {
-  auto* board = std::launder(static_cast<Board*>(mapShared(memory.get(), sizeof(Board))));
-  return GuardChannel{std::move(memory), board};
+  struct stat info {};
+  if (fstat(memory.get(), &info) != 0) throwErrno("the size of the memory shared with the guard");
+  const auto size = static_cast<std::size_t>(info.st_size);
+  auto* board = std::launder(static_cast<Board*>(mapShared(memory.get(), size)));
+  return GuardChannel{std::move(memory), board, size};
 }
 
-GuardChannel::GuardChannel(UniqueFd memory, Board* board) noexcept : memory_{std::move(memory)}, board_{board} {}
+GuardChannel::GuardChannel(UniqueFd memory, Board* board, std::size_t size) noexcept
+    : memory_{std::move(memory)}, board_{board}, size_{size} {}
 
 GuardChannel::GuardChannel(GuardChannel&& other) noexcept
-    : memory_{std::move(other.memory_)}, board_{std::exchange(other.board_, nullptr)} {}
+    : memory_{std::move(other.memory_)}, board_{std::exchange(other.board_, nullptr)}, size_{other.size_} {}
 
 GuardChannel::~GuardChannel() {
-  if (board_ != nullptr) munmap(board_, sizeof(Board));
+  if (board_ != nullptr) munmap(board_, size_);
 }
 
 void GuardChannel::publish(const TermState& term) noexcept { board_->term.publish(term); }
@@ -89,6 +97,31 @@ std::chrono::nanoseconds GuardChannel::drainTimeout() const noexcept {
 bool GuardChannel::claimTermination() noexcept { return board_->terminationClaims.fetch_add(1) == 0; }
 
 bool GuardChannel::terminationClaimed() const noexcept { return board_->terminationClaims.load() != 0; }
+
+void GuardChannel::beginTerm(const std::string& holder, FencingToken token) noexcept {
+  forgoNotice();
+  if (size_ == sizeof(Board) || holder.size() > longestHolder) return;
+  *std::copy(holder.begin(), holder.end(), board_->noticedHolder) = '\0';
+  board_->noticedToken.store(token.value());
+}
+
+void GuardChannel::forgoNotice() noexcept { board_->noticedToken.store(0); }
+
+std::optional<NoticedTerm> GuardChannel::noticedTerm() const {
+  const FencingToken token{board_->noticedToken.load()};
+  if (token.isNone()) return std::nullopt;
+  return NoticedTerm{board_->noticedHolder, token};
+}
+
+std::string GuardChannel::configuration() const {
+  return {reinterpret_cast<const char*>(board_ + 1), size_ - sizeof(Board)};
+}
+
+void GuardChannel::reaperBegins() noexcept { ++board_->reapersLeft; }
+
+void GuardChannel::reaperEnds() noexcept { --board_->reapersLeft; }
+
+int GuardChannel::reapersLeft() const noexcept { return board_->reapersLeft.load(); }
 
 void GuardChannel::noteJobOver() noexcept { board_->jobOver.store(true); }
 

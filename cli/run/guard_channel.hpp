@@ -3,8 +3,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "crash_notice.hpp"
 #include "lockcore/driver/term_cell.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
@@ -15,8 +20,9 @@ namespace tenure::cli {
 /// must be gone. Both are judged by elapsedForHolder, which works across processes of one boot.
 class GuardChannel {
  public:
-  /// The supervisor's side. Throws std::system_error.
-  [[nodiscard]] static GuardChannel create();
+  /// The supervisor's side. `configuration`: by which the guard releases a term after a crash (crash_release.hpp);
+  /// empty: it gives no crash notice. Throws std::system_error.
+  [[nodiscard]] static GuardChannel create(std::string_view configuration = {});
   /// The guard's side: maps the inherited memory. Throws std::system_error.
   [[nodiscard]] static GuardChannel open(UniqueFd memory);
 
@@ -38,24 +44,42 @@ class GuardChannel {
   [[nodiscard]] bool claimTermination() noexcept;
   [[nodiscard]] bool terminationClaimed() const noexcept;
 
+  /// Begins a term of which the guard gives notice after a crash, until the next one begins.
+  void beginTerm(const std::string& holder, FencingToken token) noexcept;
+  /// No notice of the present term.
+  void forgoNotice() noexcept;
+  [[nodiscard]] std::optional<NoticedTerm> noticedTerm() const;
+  [[nodiscard]] std::string configuration() const;
+
+  /// A reaper begins under the term, before it starts what it is to collect; it has had the kernel's word that nothing
+  /// of that is left.
+  void reaperBegins() noexcept;
+  void reaperEnds() noexcept;
+  [[nodiscard]] int reapersLeft() const noexcept;
+
   /// The reaper's word that nothing of the present job is left (reaper.hpp).
   void noteJobOver() noexcept;
   [[nodiscard]] bool isJobOver() const noexcept;
 
  private:
+  static constexpr std::size_t longestHolder = 255;
   struct Board {
     TermCell term;
     std::atomic<std::int64_t> drainNanoseconds{0};
     std::atomic<std::uint32_t> terminationClaims{0};
     std::atomic<bool> jobOver{false};
+    std::atomic<int> reapersLeft{0};
+    std::atomic<std::uint64_t> noticedToken{0};  ///< 0: no notice
+    char noticedHolder[longestHolder + 1]{};     ///< written while there is no token
   };
   // Atomics can be shared between processes only if they need no lock table of the process.
   static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
-  GuardChannel(UniqueFd memory, Board* board) noexcept;
+  GuardChannel(UniqueFd memory, Board* board, std::size_t size) noexcept;
 
   UniqueFd memory_;
   Board* board_{nullptr};
+  std::size_t size_{0};  ///< of the board and the configuration behind it
 };
 
 }  // namespace tenure::cli

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/process/adopted.hpp"
+#include "cli/process/first_process.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -36,14 +37,15 @@ void GuardKeeper::start() {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throwErrno("socketpair for the guard");
   UniqueFd ours{ends[0]};
   const UniqueFd theirs{ends[1]};
-  const int inherited[] = {theirs.get(), channel_.descriptor(), self_.get()};
-  std::string numbers[3];
-  for (std::size_t i = 0; i < 3; ++i) numbers[i] = std::to_string(inherited[i]);
+  const int inherited[] = {theirs.get(), channel_.descriptor(), self_.get(), firstProcessWaitsFor()};
+  std::string numbers[std::size(inherited)];
+  for (std::size_t i = 0; i < std::size(inherited); ++i) numbers[i] = std::to_string(inherited[i]);
   std::string subcommand = guardSubcommand;
   // The name that ps shows: people who look for stray processes must see to whom it belongs.
   std::string title = "tenure: guard of process " + std::to_string(getpid());
-  char* const argv[] = {title.data(),      subcommand.data(), numbers[0].data(),
-                        numbers[1].data(), numbers[2].data(), nullptr};
+  char* const argv[] = {
+      title.data(), subcommand.data(), numbers[0].data(), numbers[1].data(), numbers[2].data(), numbers[3].data(),
+      nullptr};
   const pid_t child = forkFor("the guard");
   if (child == 0) {  // from here on only async-signal-safe calls
     for (const int fd : inherited) fcntl(fd, F_SETFD, 0);

@@ -13,7 +13,7 @@
 #include "cli/text/exit_codes.hpp"
 #include "config/src/duration.hpp"
 #include "lockcore/port/quoted_text.hpp"
-#include "lockcore/runtime/system_error.hpp"
+#include "probe_file.hpp"
 
 namespace tenure::cli {
 
@@ -113,9 +113,7 @@ std::string HookRun::text() const {
   }
   if (!status_) return name_ + " runs";
   if (file_.empty() || status_->bySignal || status_->value == 0) return name_ + ' ' + status_->text();
-  return name_ + " cannot write " + file_ + ": " +
-         (status_->value == EEXIST ? "it is there, and the probe did not write it; name another file"
-                                   : errnoText(status_->value));
+  return name_ + " cannot write " + file_ + ": " + probeFileFault(status_->value);
 }
 
 }  // namespace tenure::cli

@@ -1,9 +1,7 @@
 #include "job.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <fcntl.h>
 #include <new>
@@ -14,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -25,7 +22,7 @@
 #include "cli/process/children.hpp"
 #include "cli/process/exec_image.hpp"
 #include "cli/text/exit_codes.hpp"
-#include "lockcore/runtime/open_file.hpp"
+#include "probe_file.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -41,34 +38,12 @@ JobCgroup newCgroup() {
   return JobCgroup::make(whyNot);
 }
 
-/// Writes something new to a small file, and waits until the disk has it. Returns an errno; EEXIST: the file is another
-/// one's. It may wait for as long as the disk does, so it runs in a process for which nothing waits.
-int writeAndSync(const std::string& path) noexcept {
-  constexpr std::string_view mark = "tenure probe ";
-  const UniqueFd file{openToWrite(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
-  if (!file) return errno;
-  struct stat info {};
-  if (fstat(file.get(), &info) != 0) return errno;
-  std::array<char, 64> text{};
-  const ssize_t was = S_ISREG(info.st_mode) ? pread(file.get(), text.data(), mark.size(), 0) : 1;
-  if (was < 0) return errno;
-  if (was > 0 && std::string_view{text.data(), static_cast<std::size_t>(was)} != mark) return EEXIST;
-  std::copy(mark.begin(), mark.end(), text.begin());
-  char* const end = text.data() + text.size();
-  char* last = std::to_chars(text.data() + mark.size(), end - 1, readClock().boottime.count()).ptr;
-  *last++ = '\n';
-  const ssize_t length = last - text.data();
-  const ssize_t written = pwrite(file.get(), text.data(), static_cast<std::size_t>(length), 0);
-  if (written != length) return written < 0 ? errno : ENOSPC;
-  return fsync(file.get()) == 0 ? 0 : errno;
-}
-
 /// It holds no descriptor of the supervisor's: a process that the kernel keeps for a disk keeps its descriptors too,
 /// and one of the liveness file would say that the term goes on.
 [[noreturn]] void becomeWriter(const std::string& path) noexcept {
   prctl(PR_SET_NAME, "tenure-probe");
   closeAllFrom(0, {});
-  _exit(writeAndSync(path));
+  _exit(writeProbeFile(path));
 }
 
 /// All of it is async-signal-safe, because this is the child of a child of a threaded process.
@@ -93,11 +68,13 @@ int writeAndSync(const std::string& path) noexcept {
                                  const ReaperTask& task, pid_t parent) {
   becomeReaper(parent);
   const pid_t self = getpid();
+  countReaper(*task.board, task.term);
   const pid_t leader = task.cgroup->forkInto();
   if (leader == 0) becomeJob(image, spec, signals, barrier, self);
   if (leader > 0) setpgid(leader, leader);  // the job does it too: whichever is first, the group exists from then on
   if (leader > 0) reap(task, leader);
   task.board->leader = -errno;
+  uncountReaper(*task.board, task.term);
   _exit(0);
 }
 
@@ -122,6 +99,7 @@ Job::Job() : news_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, cgroup_{newCgroup()}
 Job Job::start(const JobSpec& spec, const SignalState& signals, const JobTerm& term) {
   ExecImage image{spec.command, spec.environment};
   Job job;
+  job.term_ = term.channel;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throwErrno("socketpair for the job");
   job.barrier_.reset(ends[0]);
@@ -142,6 +120,7 @@ Job Job::start(const JobSpec& spec, const SignalState& signals, const JobTerm& t
   } catch (...) {
     ::kill(child, SIGKILL);  // the job ends at its barrier, which nobody opens
     reapOwnChild(child);
+    uncountReaper(*job.board_.get(), job.term_);
     job.reaper_ = -1;
     throw;
   }
@@ -207,6 +186,7 @@ void Job::collectAdopted() {
   reapAdopted(board_->ended < 0 ? id_ : 0);
   over_ = adoptedChildren().empty() && !cgroup_.isPopulated();
   if (over_ && board_->ended < 0) board_->ended = encoded({true, SIGKILL});  // waited for by somebody else
+  if (over_) uncountReaper(*board_.get(), term_);
 }
 
 void Job::signalAdopted(int signal) {

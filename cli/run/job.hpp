@@ -25,7 +25,7 @@ struct JobSpec {
   bool writes{false};
 };
 
-/// The term under which a job works, for its reaper (ReaperTask).
+/// The term under which a job works, for its reaper (ReaperTask); the channel outlives the job.
 struct JobTerm {
   GuardChannel* channel{nullptr};
   bool isJob{false};
@@ -108,6 +108,7 @@ class Job {
   void collectAdopted();
 
   Board board_{};
+  GuardChannel* term_{nullptr};
   UniqueFd news_;
   JobCgroup cgroup_;
   pid_t reaper_{-1};

@@ -1,9 +1,9 @@
 #include "job_arguments.hpp"
 
 #include <algorithm>
-#include <variant>
 #include <vector>
 
+#include "config/src/store_types.hpp"
 #include "config/src/words.hpp"
 #include "election/jobs/src/jobs_document.hpp"
 #include "lockcore/port/quoted_text.hpp"
@@ -96,11 +96,12 @@ ChosenJob chosenJob(const JobArguments& arguments, const GroupConfig& config, co
                 ".overlap is replace, but tenure run lets a run end before the next one begins; write wait there"};
   }
   // The ledger of the job's runs is in the record.
-  if (const auto* table = std::get_if<DynamoDbStoreOptions>(&config.store); table && table->deleteOnRelease) {
+  const auto& whyForgets = config::typeOf(config.store).whyForgets;
+  if (const std::string why = whyForgets ? whyForgets(config.store) : ""; !why.empty()) {
     return {{},
-            file +
-                ": store.delete_on_release is true, but the record says which periods of the job were run, and each "
-                "release would delete it; take that line out"};
+            file + ": " + why +
+                ", but the record says which periods of the job were run, and each release would delete it; take that "
+                "line out"};
   }
   return {TermLedger::Job{job.name, *scheduleOf(job), job.policy}, {}};
 }

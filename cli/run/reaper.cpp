@@ -27,6 +27,9 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds lookAgainAfter = milliseconds{5};
 constexpr nanoseconds lookAgainAtMost = std::chrono::seconds{1};
 
+/// Between SIGTERM and SIGKILL for a hook of no term, such as a probe, whose supervisor has crashed.
+constexpr nanoseconds orphanGrace = std::chrono::seconds{2};
+
 /// After as many SIGKILLs a process is taken for one that its cgroup cannot end either.
 constexpr int killsOfTheCgroup = 10;
 
@@ -170,7 +173,10 @@ void Reaper::act() noexcept {
 
 /// Supervisor and guard judge this too, but both may be stopped, and a supervisor that is stopped replaces no guard.
 std::optional<nanoseconds> Reaper::untilDeadline() const noexcept {
-  if (task_.term == nullptr) return std::nullopt;
+  if (task_.term == nullptr) {
+    if (!parentEnded_ || !terminatedAt_) return std::nullopt;
+    return orphanGrace - elapsedForHolder(*terminatedAt_, readClock());
+  }
   return untilKill(readClock(), task_.term->term(), parentEnded_ ? terminatedAt_ : std::nullopt,
                    task_.term->drainTimeout());
 }
@@ -248,12 +254,24 @@ void Reaper::news() const noexcept {
 void Reaper::end() noexcept {
   if (task_.livenessFile >= 0) close(task_.livenessFile);
   if (task_.isJob && task_.term != nullptr) task_.term->noteJobOver();
+  uncountReaper(*task_.board, task_.term);
   task_.board->over = true;
   news();
   _exit(0);
 }
 
 }  // namespace
+
+/// A reaper that is killed in between stays counted, which only costs the notice.
+void countReaper(ReaperBoard& board, GuardChannel* term) noexcept {
+  if (term == nullptr) return;
+  term->reaperBegins();
+  board.counted = true;
+}
+
+void uncountReaper(ReaperBoard& board, GuardChannel* term) noexcept {
+  if (term != nullptr && board.counted.exchange(false)) term->reaperEnds();
+}
 
 int terminateCommand() noexcept { return SIGRTMIN + 4; }
 int killCommand() noexcept { return SIGRTMIN + 5; }

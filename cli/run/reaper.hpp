@@ -26,7 +26,13 @@ struct ReaperBoard {
   std::atomic<int> stopSignal{0};       ///< and by which signal the last time
   std::atomic<pid_t> stays{0};          ///< a process of the job that may not be killed: it runs as another user
   std::atomic<bool> over{false};        ///< the kernel has said that there is no descendant
+  std::atomic<bool> counted{false};     ///< by the term, as a reaper that has not had that word
 };
+
+/// The term counts it, which a crash notice waits for (GuardChannel::reapersLeft). Once it has ended, or whoever acts
+/// for it after its death knows that nothing is left, it is counted no longer. Null: it has no term.
+void countReaper(ReaperBoard& board, GuardChannel* term) noexcept;
+void uncountReaper(ReaperBoard& board, GuardChannel* term) noexcept;
 
 struct ReaperTask {
   ReaperBoard* board{nullptr};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "cli/group/store_calls.hpp"
 #include "cli/process/adopted.hpp"
 #include "cli/process/exec_image.hpp"
+#include "cli/process/first_process.hpp"
 #include "cli/text/output.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
@@ -40,7 +42,7 @@ ops::MeteredStore storeOf(const GroupConfig& config, bool metered, const Logger&
   auto store = madeOrEnd(exitFailed, [&] {
     const StoreStatus files = config::typeOf(config.store).readFiles(config.store);
     if (!files && files.error().permanent) throw std::runtime_error{files.error().message};
-    return makeStore(config.store, logger);
+    return makeStore(config::storeOfRun(config), logger);
   });
   if (!metered) return {std::move(store)};
   const std::string name = store->describe();
@@ -103,6 +105,7 @@ std::string secondsText(nanoseconds time) {
 
 Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const SignalState& signals)
     : terminates_{config.options.onLost == OnLost::terminate},
+      noticeConfiguration_{config::givesCrashNotice(config) ? effectiveYaml(config) : std::string{}},
       logFormat_{config.logFormat},
       options_{std::move(options)},
       quietLog_{config.logLevel, config.logFormat, mayHaveNothingToTell(options_, config.logLevel)},
@@ -113,7 +116,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       group_{withoutTerminate(std::move(config), store_.store, startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
-      channel_{GuardChannel::create()},
+      channel_{GuardChannel::create(noticeConfiguration_)},
       guard_{channel_},
       publisher_{channel_, group_.timing()},
       progress_{group_.timing().progressTimeout() && !options_.hooks.hasProbe()
@@ -135,7 +138,10 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
             {group_.timing(), shutdown_, channel_, publisher_, *jobCounts_, periods_.get(),
              progress_ ? &*progress_ : nullptr, logger_},
             processes(),
-            workEvents()} {}
+            workEvents()} {
+  // The job must not open the memory by which the guard judges a crash.
+  if (!noticeConfiguration_.empty()) prctl(PR_SET_DUMPABLE, 0);
+}
 
 void Supervisor::complain(const std::string& message) const {
   if (logFormat_ == LogFormat::text) return cli::complain(message);
@@ -247,6 +253,7 @@ int Supervisor::run() {
   }
   requireFreeDescriptors(tasks_.descriptor(), descriptorsNeeded);
   requireWaitid();
+  boundFirstProcess(group_.timing().duration());
   if (!options_.http.empty() && !beginToListen()) return exitFailed;
   compete();
   while (!finished_) {
@@ -354,6 +361,7 @@ void Supervisor::stopPolitely(int signal, bool first, const Instant& now) {
 void Supervisor::hurry() {
   if (work_.hurry()) return;
   // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
+  channel_.forgoNotice();
   logger_.log(LogLevel::warn, "asked to stop at once: ends without waiting for the release");
   exitAtOnce(shutdown_.code());
 }
@@ -362,6 +370,7 @@ void Supervisor::keepGuard() {
   guard_.takeAnswers();
   if (!hasEnded(guard_.pidfd())) return;
   std::string why;
+  channel_.forgoNotice();
   if (guard_.replace(why)) return logger_.log(LogLevel::warn, "the guard process ended and was replaced");
   complain("stops, because " + why);
   if (work_.job() != nullptr) work_.job()->stop(why);
@@ -446,6 +455,7 @@ void Supervisor::report(const StoreContact::Finding& finding) {
 /// The store has not answered in time. No job was started, so nothing acts; but it is not known whether we have the
 /// lease.
 void Supervisor::quit() {
+  channel_.forgoNotice();
   startupLog_.open();
   const bool mayLead = shutdown_.mayHaveAcquired();
   if (shutdown_.code() != exitOk || mayLead) quietLog_.open();

@@ -99,7 +99,8 @@ class Supervisor {
   [[nodiscard]] std::string serviceText() const;
 
   // Constant after construction.
-  const bool terminates_;  ///< on_lost: terminate
+  const bool terminates_;                  ///< on_lost: terminate
+  const std::string noticeConfiguration_;  ///< GuardChannel::create
   const LogFormat logFormat_;
   const SupervisorOptions options_;
   QuietLog quietLog_;

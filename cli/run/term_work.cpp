@@ -36,6 +36,7 @@ TermWork::TermWork(Options options, Parts parts, TermProcesses processes, TermWo
 void TermWork::begin(const Leadership& term, WorkHandle handle, const Instant& now) {
   if (parts_.shutdown.isNear()) return;  // dropping the handle ends the work, which has not begun
   term_ = term;
+  parts_.channel.beginTerm(term.holder(), term.fencingToken());
   inDoubt_ = false;
   work_ = std::move(handle);
   if (options_.hooks.onElected.empty()) return beginWork(now);

@@ -142,6 +142,9 @@ std::string toTable(const LeaseView& view, bool colours) {
       rows.emplace_back(record.released ? "released" : "last renewal",
                         timeText(record.renewedAtMillis) + (isTimed(record) ? ", " + ago(view.renewedAgo) : ""));
     }
+    if (record.released && !record.successor.name.empty()) {
+      rows.emplace_back("released for", shown(record.successor.name));
+    }
     rows.emplace_back("lease", durationText(record.leaseDuration));
   }
   rows.emplace_back("store", shown(view.store));
@@ -156,7 +159,7 @@ std::string toJson(const LeaseView& view) {
   const bool leads = view.state() == LeaseViewState::held || view.state() == LeaseViewState::silent;
   const bool paused = view.state() == LeaseViewState::paused;
   std::string holder = "null", token = "null", duration = "null", acquired = "null", renewed = "null", ago = "null";
-  std::string version = "null";
+  std::string version = "null", releasedFor;
   if (view.record) {
     const LeaseRecord& record = *view.record;
     if (!record.vanished && !view.pause)
@@ -168,15 +171,16 @@ std::string toJson(const LeaseView& view) {
     renewed = jsonTime(record.renewedAtMillis);
     if (isTimed(record)) ago = std::to_string(view.renewedAgo.count());
     version = jsonString(record.version.text());
+    if (record.released) releasedFor = record.successor.name;
   }
   return fmt::format(
       R"({{"group":{},"state":"{}","leader":{},"last_leader":{},"fencing_token":{},"lease_duration_ms":{},)"
-      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"address":{},"paused":{},"store":{},)"
-      R"("warning":{}}})"
+      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"address":{},"paused":{},"released_for":{},)"
+      R"("store":{},"warning":{}}})"
       "\n",
       jsonString(view.group), toString(view.state()), leads ? holder : "null", leads ? "null" : holder, token, duration,
       acquired, renewed, ago, version, jsonStringOrNull(view.address), paused ? pauseJson(*view.pause) : "null",
-      jsonString(view.store), jsonStringOrNull(view.warning));
+      jsonStringOrNull(releasedFor), jsonString(view.store), jsonStringOrNull(view.warning));
 }
 
 }  // namespace tenure::cli

@@ -29,10 +29,11 @@ set(tenure_debian_OpenSSL libssl-dev)
 set(tenure_debian_PostgreSQL libpq-dev)
 set(tenure_debian_hiredis libhiredis-dev)
 
-# tenure_part(<option> <what it is> [PACKAGES <package>...] [PARTS <option>...])
-#   makes <option> and leaves ON or OFF in the variable of its name. A part needs its packages, and other parts.
+# tenure_part(<option> <what it is> [PACKAGES <package>...] [PARTS <option>...] [ROOMS <room>...])
+#   makes <option> and leaves ON or OFF in the variable of its name. A part needs its packages, and other parts. What it is
+#   built on of lockcore's own rooms (names, net, aws, kubernetes) is built with it.
 macro(tenure_part option what)
-  cmake_parse_arguments(part "" "" "PACKAGES;PARTS" ${ARGN})
+  cmake_parse_arguments(part "" "" "PACKAGES;PARTS;ROOMS" ${ARGN})
   set(${option} AUTO CACHE STRING "${what}: AUTO, ON (required) or OFF")
   set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
   string(TOUPPER "${${option}}" part_value)
@@ -70,18 +71,21 @@ macro(tenure_part option what)
     set(part_value ON)
   endif()
   set(${option} ${part_value})  # hides the one of the cache
+  if(${option})
+    list(APPEND TENURE_ROOMS ${part_ROOMS})
+  endif()
 endmacro()
 
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS json)
-tenure_part(TENURE_WITH_SQLITE "the store in SQLite and the fence for it" PACKAGES SQLite3)
+# The options of the stores are in their folders; a store without one is always built.
+file(GLOB options CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lockcore/stores/*/option.cmake")
+foreach(option IN LISTS options)
+  include("${option}")
+endforeach()
 tenure_part(TENURE_WITH_JOBS "periodic jobs")
 tenure_part(TENURE_WITH_CONFIG "the YAML file" PACKAGES yaml-cpp PARTS TENURE_WITH_JOBS)
-tenure_part(TENURE_WITH_DYNAMODB "the store in DynamoDB and the fences for it and for S3" PACKAGES OpenSSL)
 tenure_part(TENURE_WITH_POSTGRESQL "the fence for PostgreSQL" PACKAGES PostgreSQL)
-tenure_part(TENURE_WITH_POSTGRESQL_STORE "the store in PostgreSQL" PACKAGES PostgreSQL)
-tenure_part(TENURE_WITH_ETCD_STORE "the store in etcd" PACKAGES OpenSSL)
-tenure_part(TENURE_WITH_KUBERNETES_STORE "the store in Kubernetes" PACKAGES OpenSSL)
 tenure_part(TENURE_WITH_HTTP_FENCE "the fence for HTTP services and its proxy" PACKAGES OpenSSL SQLite3)
 tenure_part(TENURE_WITH_REDIS "the fence for Redis" PACKAGES hiredis)
 

@@ -57,7 +57,7 @@ Several copies of a program run; exactly one acts. The libraries choose the
 leader among the copies, choose another when it dies or hangs, and number
 each term, so that a database can refuse a former leader that wakes up late.
 .
-The lease is kept in SQLite, PostgreSQL, DynamoDB, etcd or Kubernetes.")
+The lease is kept in a file, or in a database or cluster that is there.")
 
 set(CPACK_DEBIAN_TENURE_DEVELOPMENT_PACKAGE_NAME ${debian_development})
 set(CPACK_DEBIAN_TENURE_DEVELOPMENT_PACKAGE_SECTION libdevel)
@@ -79,7 +79,7 @@ set(CPACK_DEBIAN_TENURE_PROGRAM_DESCRIPTION "leader election on a lease - run a 
 Several copies of a program run; exactly one acts. The tenure program runs
 any command while this copy leads, and shows who leads and why.
 .
-The lease is kept in SQLite, PostgreSQL, DynamoDB, etcd or Kubernetes.")
+The lease is kept in a file, or in a database or cluster that is there.")
 
 # What Debian wants in the folder of each package. The date is that of the sources, so that two builds are the same.
 string(TIMESTAMP TENURE_DEBIAN_YEAR "%Y" UTC)

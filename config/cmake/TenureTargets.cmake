@@ -20,6 +20,12 @@ endif()
 option(TENURE_UNITY "Compile several files at a time (set by the presets)" OFF)
 set(TENURE_UNITY_BATCH 24 CACHE STRING "Files that are compiled at a time with TENURE_UNITY")
 
+# It links a test program in a fifth of the time of GNU ld. The builds that are shipped and those of scripts/mutate keep that.
+find_program(TENURE_LLD ld.lld)
+if(TENURE_LLD AND TENURE_UNITY AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT TENURE_MUTATE)
+  add_link_options(-fuse-ld=lld)
+endif()
+
 # Flags that bound the harm of a fault in memory. They are not set under sanitizers, which find such faults instead, and not
 # without optimisation, because then FORTIFY does nothing but warn.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug" OR NOT CMAKE_BUILD_TYPE)

@@ -13,7 +13,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.logLevel, c.logFormat, c.httpListen, c.httpHosts, c.routing, c.hooks, c.jobs);
+                    c.crashNotice, c.logLevel, c.logFormat, c.httpListen, c.httpHosts, c.routing, c.hooks, c.jobs);
   };
   return parts(a) == parts(b);
 }
@@ -23,6 +23,11 @@ OptionFaults config::faultsOf(const GroupConfig& config, OptionFaults ofOptions)
   for (OptionFault& ofStore : config::typeOf(config.store).faults(config.store)) {
     ofStore.field = "store." + ofStore.field;
     faults.push_back(std::move(ofStore));
+  }
+  const auto* postgresql = std::get_if<PostgresqlStoreOptions>(&config.store);
+  if (postgresql != nullptr && !postgresql->livenessDirectory.empty() && !config.crashNotice) {
+    faults.push_back({"store.livenessDirectory",
+                      "is for crash notices, which store.crash_notice switches off; leave out one of them"});
   }
   if (!config.httpListen.empty()) {
     const auto address = parseListen(config.httpListen);
@@ -35,6 +40,20 @@ OptionFaults config::faultsOf(const GroupConfig& config, OptionFaults ofOptions)
   for (OptionFault& ofHooks : config::faultsOfHooks(config)) faults.push_back(std::move(ofHooks));
   for (OptionFault& ofJobs : config::faultsOfJobs(config)) faults.push_back(std::move(ofJobs));
   return faults;
+}
+
+bool config::givesCrashNotice(const GroupConfig& config) {
+  const auto* sqlite = std::get_if<SqliteStoreOptions>(&config.store);
+  const bool isOn = sqlite != nullptr ? sqlite->crashNotice : config.crashNotice;
+  return isOn && config.hooks.onRevoked.empty() && !config::typeOf(config.store).ofOneProcess;
+}
+
+StoreConfig config::storeOfRun(const GroupConfig& config) {
+  StoreConfig store = config.store;
+  if (givesCrashNotice(config)) return store;
+  if (auto* sqlite = std::get_if<SqliteStoreOptions>(&store)) sqlite->crashNotice = false;
+  if (auto* postgresql = std::get_if<PostgresqlStoreOptions>(&store)) postgresql->livenessDirectory.clear();
+  return store;
 }
 
 OptionFaults faultsOf(const GroupConfig& config) { return config::faultsOf(config, faultsOf(config.options)); }

@@ -229,8 +229,23 @@ KeySpec storeTypeKey() {
   return spec;
 }
 
+/// One key of every store. SQLite's library reads it too.
+KeySpec crashNoticeKey() {
+  return keySpec<bool>(
+      {.path = "store.crash_notice",
+       .about =
+           "Whether another candidate takes over from a holder that crashed as soon as nothing of its work is left, "
+           "and not only when the lease ends: from tenure run, unless hooks.on_revoked is given; with SQLite from "
+           "any holder on this machine."},
+      boolCodec(), [](auto& config) -> auto& {
+        auto* sqlite = std::get_if<SqliteStoreOptions>(&config.store);
+        return sqlite != nullptr ? sqlite->crashNotice : config.crashNotice;
+      });
+}
+
 void addStoreKeys(std::vector<KeySpec>& out) {
   out.push_back(storeTypeKey());
+  out.push_back(crashNoticeKey());
   for (const StoreType& type : storeTypes()) out.insert(out.end(), type.keys.begin(), type.keys.end());
 }
 

@@ -45,6 +45,15 @@ class StoreSection {
     return spec;
   }
 
+  /// The same for the path of a file with a password, a key or a token.
+  KeySpec& secretKey(KeyText text, std::string Options::*field, const std::string& derived,
+                     const std::string& word = {}) {
+    row_.secrets.push_back([what = text.path, field](const StoreConfig& store) {
+      return NamedPath{what, std::get<Options>(store).*field};
+    });
+    return textKey(std::move(text), "the path of a file", field, derived, word);
+  }
+
   /// The lines of the store section in the file of `tenure init`: comments, `store:` and its keys.
   void hasSample(std::string lines) { row_.sample = std::move(lines); }
 
@@ -66,6 +75,26 @@ class StoreSection {
   template <typename Look>
   void accessBy(Look look) {
     row_.access = [look](const StoreConfig& store) { return look(std::get<Options>(store)); };
+  }
+
+  /// `directory` gives a NamedPath of Options.
+  template <typename Directory>
+  void keepsFilesIn(Directory directory) {
+    row_.directory = [directory](const StoreConfig& store) { return directory(std::get<Options>(store)); };
+  }
+
+  /// `ask` gives ServerFacts of Options.
+  template <typename Ask>
+  void serverBy(Ask ask) {
+    row_.server = [ask](const StoreConfig& store) { return ask(std::get<Options>(store)); };
+  }
+
+  void isBuiltOn(LibraryVersion library) { row_.library = std::move(library); }
+
+  /// `why` gives a text of Options.
+  template <typename Why>
+  void forgetsIf(Why why) {
+    row_.whyForgets = [why](const StoreConfig& store) { return why(std::get<Options>(store)); };
   }
 
   /// `rule` gives a CommitRule of Options.

@@ -43,6 +43,19 @@ ElectorImpl::ElectorImpl(Group group, Listener listener, Runtime runtime, const 
   listeners_.add(std::move(listener));
 }
 
+void ElectorImpl::stepDown(std::string why, std::string successor) {
+  if (!successor.empty()) {
+    const auto fault = faultOfCandidateName(successor);
+    if (fault) throw std::invalid_argument{"stepDown: the successor's name " + *fault};
+    if (successor == nameOf(candidate())) {
+      throw std::invalid_argument{"stepDown: " + successor +
+                                  " is this candidate's own name, and it does not compete for one lease after it has "
+                                  "stepped down; name another candidate"};
+    }
+  }
+  driver_->submit(event::StepDown{std::move(why), std::move(successor)});
+}
+
 /// A term may still be led: the handle was destroyed where nothing may wait, and the loop ended before the machine
 /// could stop. Its work is told all the same. No callback begins, because the executor may be gone with the loop.
 ElectorImpl::~ElectorImpl() {

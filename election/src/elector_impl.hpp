@@ -53,7 +53,7 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   void addListener(Listener listener);
   /// `sighting`: what was seen of the lease before.
   void start(std::optional<LeaseSighting> sighting = {});
-  void stepDown(std::string why) { driver_->submit(event::StepDown{std::move(why)}); }
+  void stepDown(std::string why, std::string successor = {});
   void setReady(bool ready, std::string why) {
     const bool stepsDown = group_.options().candidate.onUnready == OnUnready::stepDown;
     driver_->submit(event::SetReady{ready, stepsDown, why.empty() ? "this candidate is not ready" : std::move(why)});

@@ -36,8 +36,8 @@ void LeaderElector::start() {
   if (auto* own = inItsProcess(impl_)) own->start();
 }
 
-void LeaderElector::stepDown(std::string why) {
-  if (auto* own = inItsProcess(impl_)) own->stepDown(std::move(why));
+void LeaderElector::stepDown(std::string why, std::string successor) {
+  if (auto* own = inItsProcess(impl_)) own->stepDown(std::move(why), std::move(successor));
 }
 
 void LeaderElector::setReady(bool ready, std::string why) {

@@ -64,7 +64,7 @@ void ReclaimRequests::ask(const LeaderInfo& leader) {
   awaited_ = std::make_shared<Answer>(whom);
   options_.log(LogLevel::info, "asks " + whom + ", to step down, because this candidate has a better one");
   const auto error = storeErrorOf([&] {
-    store->requestStepDown(options_.key, leader.token, {options_.period},
+    store->requestStepDown(options_.key, {leader.token}, {options_.period},
                            [answer = awaited_](WriteOutcome outcome) { answer->set(std::move(outcome)); });
   });
   if (error) awaited_->set(Unknown{*error});

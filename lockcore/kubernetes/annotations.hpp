@@ -22,6 +22,7 @@ inline constexpr std::string_view lease = "tenure.dev/lease-ms";
 inline constexpr std::string_view released = "tenure.dev/released";
 inline constexpr std::string_view removed = "tenure.dev/removed";  ///< there is no record, whatever the spec says
 inline constexpr std::string_view stepDown = "tenure.dev/step-down";
+inline constexpr std::string_view successor = "tenure.dev/successor";
 inline constexpr std::string_view acquired = "tenure.dev/acquired-ms";
 inline constexpr std::string_view renewed = "tenure.dev/renewed-ms";
 inline constexpr std::string_view livenessFile = "tenure.dev/beacon";
@@ -33,8 +34,8 @@ inline constexpr std::string_view data = "tenure.dev/data";
 inline constexpr std::string_view attributes = "tenure.dev/attributes";
 
 /// A removal leaves none of them.
-inline constexpr std::array ofRecord{holder,   version, token,        lease, released,  stepDown,
-                                     acquired, renewed, livenessFile, data,  attributes};
+inline constexpr std::array ofRecord{holder,    version,  token,   lease,        released, stepDown,
+                                     successor, acquired, renewed, livenessFile, data,     attributes};
 }  // namespace annotation
 
 // Of a pod, which a Service selects by its role. A pod has the annotation `token` too, of the term that wrote last.

@@ -66,7 +66,7 @@ NextRole Challenger::advance(const Instant& now) {
   if (core_.stopping) return windUp(now);
   if (const auto reason = reasonToGiveUp(now)) return giveUp(now, *reason);
   if (core_.inFlight) return {};
-  const auto free = core_.known.observation.untilFree(now, politeness_);
+  const auto free = untilFree(now);
   if (mayCompete(now) && !readFirst_ && free && *free <= nanoseconds{0}) {
     sendAcquire(now);
   } else if (untilRead(now) <= nanoseconds{0}) {
@@ -99,7 +99,7 @@ std::optional<nanoseconds> Challenger::untilWakeup(const Instant& now) const {
   if (core_.inFlight) return until;
   until = earlier(until, untilRead(now));
   if (!mayLead() || !core_.ready || readFirst_) return until;
-  const auto free = core_.known.observation.untilFree(now, politeness_);
+  const auto free = untilFree(now);
   if (!free) return until;
   return earlier(until, std::max(*free, cooldownLeft(now)));
 }
@@ -130,7 +130,9 @@ bool Challenger::mayCompete(const Instant& now) const {
 /// Small random delays before competing keep candidates from writing all at once. The range of the delays grows with
 /// each lost race, so a crowd spreads out, and a few candidates stay quick.
 void Challenger::drawPoliteness() {
-  politeness_ = nanoseconds{core_.options.timing.duration()} / maxPriority * core_.options.priority;
+  const nanoseconds lease = core_.options.timing.duration();
+  // Whoever is named has as long as the others stand back, whatever its priority.
+  politeness_ = isReleasedForIt() ? nanoseconds{0} : lease / maxPriority * core_.options.priority;
   // A candidate that finds a lock free at its first look most likely has no rivals.
   if (!core_.options.oneTerm || core_.candidacy.waited()) politeness_ += raceJitter();
 }
@@ -190,7 +192,7 @@ void Challenger::expectVacancy(const Instant& now, const std::optional<LeaseReco
   const bool released = record->released && core_.told.leader && !core_.told.leader->self;
   if (!late && !released) return;
   vacancyTold_ = true;
-  const nanoseconds free = seen.untilFree(now, politeness_).value_or(nanoseconds{0});
+  const nanoseconds free = untilFree(now).value_or(nanoseconds{0});
   core_.act(action::VacancyExpected{std::max({free, cooldownLeft(now), nanoseconds{0}})});
 }
 

@@ -66,6 +66,11 @@ class Challenger : public Ignores<event::StepDown, event::SetReady, event::Renew
   void expectVacancy(const Instant& now, const std::optional<LeaseRecord>& record, bool news);
   [[nodiscard]] std::chrono::nanoseconds untilRead(const Instant& now) const;
 
+  // ---- challenger_successor.cpp ----
+  [[nodiscard]] bool isReleasedForIt() const;
+  [[nodiscard]] std::chrono::nanoseconds leftToAnother(const Instant& now) const;
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilFree(const Instant& now) const;
+
   // ---- challenger_acquisition.cpp ----
   [[nodiscard]] NextRole acquireAnswered(const Instant& now, const RequestInFlight& request,
                                          const WriteOutcome& outcome);

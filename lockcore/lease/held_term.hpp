@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include <tenure/lockcore/lease_options.hpp>
@@ -45,7 +47,8 @@ class HeldTerm {
   TermState right{};
   RecordVersion version{};  ///< the last version that the store acknowledged
   UnansweredWrites unanswered{};
-  std::chrono::milliseconds statedLease{0};  ///< the longest lease that the store's counter is known to state
+  std::chrono::milliseconds statedLease{0};        ///< the longest lease that the store's counter is known to state
+  std::unique_ptr<const std::string> successor{};  ///< the name for which it is released; usually null
 
  private:
   std::chrono::nanoseconds overdueWhenWon_{0};

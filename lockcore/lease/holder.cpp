@@ -24,7 +24,9 @@ void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> paylo
 }
 
 NextRole Holder::handle(const Instant& now, const event::StepDown& event) {
-  if (!draining_) beginDrain(now, RevokeReason::steppedDown, event.why);
+  if (draining_) return {};
+  if (!event.successor.empty()) term_.successor = std::make_unique<const std::string>(event.successor);
+  beginDrain(now, RevokeReason::steppedDown, event.why);
   return {};
 }
 

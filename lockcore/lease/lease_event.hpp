@@ -39,6 +39,7 @@ struct Start {
 /// Give leadership up and stay a candidate. The lease is not taken again for one lease duration, so that others get it.
 struct StepDown {
   std::string why{};
+  std::string successor{};  ///< the name of the candidate for whom the lease is then released; empty: for nobody
 };
 /// Whether this candidate may acquire the lease; it may until it is told otherwise. One that may not watches the record
 /// as ever. An acquisition that is under way is not taken back; if it wins, the lease is released before any work

@@ -17,8 +17,11 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       vanished{record.vanished},
       inherited{record.inherited},
       keptAtRelease{record.keptAtRelease},
+      releasedFor{record.released ? record.successor : Successor{}},
       livenessFileId{record.livenessFile ? record.livenessFile->id : std::string{}},
-      acquiredAtMillis{record.acquiredAtMillis} {}
+      acquiredAtMillis{record.acquiredAtMillis} {
+  releasedFor.heartbeat = std::min(releasedFor.heartbeat, leaseDuration);
+}
 
 bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
   return version == record.version && version.history() == record.version.history() && holder == record.holder &&
@@ -30,8 +33,9 @@ bool Observation::Sighting::renewedBy(const LeaseRecord& record) const noexcept 
 }
 
 bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
-  const auto next = record ? std::make_shared<const Sighting>(*record) : nullptr;
+  const auto next = record ? std::make_shared<Sighting>(*record) : nullptr;
   const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
+  if (next) next->releasedFor = leftBy(*next, same);
   const bool news = !known_ || !same;
   if (news) {
     if (next) noteLoss(now, *next, written);
@@ -50,6 +54,14 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   known_ = true;
   confirmedAt_ = now;
   return news;
+}
+
+/// Who did not see the term held does not know how long ago it was released, so it waits for nobody: the candidate that
+/// is named may be dead, and a process that tries for a moment, again and again, would never get past it.
+Successor Observation::leftBy(const Sighting& next, bool same) const {
+  if (same) return record_->releasedFor;
+  const bool seenHeld = record_ && !record_->released && record_->token == next.token && record_->holder == next.holder;
+  return {next.releasedFor.name, seenHeld ? next.releasedFor.heartbeat : std::chrono::milliseconds{0}};
 }
 
 /// The store has gone back behind a term that held the lease when it was seen last, or whose record had vanished. That
@@ -175,6 +187,11 @@ bool Observation::heldBySelf() const noexcept { return record_ && !record_->rele
 
 bool Observation::heldByOther() const noexcept {
   return record_ && !record_->released && !record_->vanished && !written_;
+}
+
+const Successor& Observation::releasedFor() const noexcept {
+  static const Successor nobody;
+  return known_ && record_ ? record_->releasedFor : nobody;
 }
 
 std::optional<HolderInfo> Observation::holderSeen(const Instant& now) const {

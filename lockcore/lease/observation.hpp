@@ -68,6 +68,9 @@ class Observation {
   [[nodiscard]] bool mayHideATerm(const Instant& now, const LeaseRecord& own) const;
   /// Null: none is known that may still hold the lease.
   [[nodiscard]] const std::shared_ptr<const LostTerm>& lost() const noexcept { return lost_; }
+  /// For whom the record is released, and how long others leave it alone: at most its lease, and not at all where this
+  /// candidate did not see the term held. Empty name: for nobody in particular.
+  [[nodiscard]] const Successor& releasedFor() const noexcept;
   /// Who holds the lease, for people; empty if it was seen to be free.
   [[nodiscard]] std::optional<HolderInfo> holderSeen(const Instant& now) const;
 
@@ -80,6 +83,7 @@ class Observation {
   struct Sighting;
 
   [[nodiscard]] std::chrono::milliseconds leaseToWaitOut(const std::optional<LeaseRecord>& record) const;
+  [[nodiscard]] Successor leftBy(const Sighting& next, bool same) const;
   void noteLoss(const Instant& now, const Sighting& next, bool written);
   [[nodiscard]] bool ends(const LostTerm& term, const Sighting& next, bool written) const;
   [[nodiscard]] std::optional<LostTerm> owed() const;
@@ -98,6 +102,7 @@ class Observation {
     bool vanished;                  ///< there is no record, but the counter shows an open term
     bool inherited;                 ///< a later acquisition may be lost, so only the lease frees it
     bool keptAtRelease;             ///< its client does not delete it
+    Successor releasedFor;          ///< of a released record
     std::string livenessFileId;     ///< empty: none
     std::int64_t acquiredAtMillis;  ///< for people
 

@@ -36,6 +36,7 @@ NextRole Releaser::advance(const Instant& now) {
   if (retry_.dueIn(now) > nanoseconds{0}) return {};
   WriteRequest write = core_.draft(WriteRequest::Purpose::release, term_.right.token, term_.versions());
   write.record.released = true;
+  if (term_.successor) write.record.successor = {*term_.successor, core_.options.timing.heartbeat()};
   write.removes = core_.removes;
   core_.changes.putInto(write);
   const nanoseconds timeout = std::max<nanoseconds>((lease - spent) / 2, milliseconds{2});
@@ -80,7 +81,7 @@ void Releaser::renewAnswered(const Instant& now, const RequestInFlight& request,
 }
 
 NextRole Releaser::releaseAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome) {
-  if (std::holds_alternative<Applied>(outcome)) return releaseApplied(now, request);
+  if (const auto* applied = std::get_if<Applied>(&outcome)) return releaseApplied(now, request, *applied);
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) return releaseConflict(now, *conflict);
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     if (!leavesOutData(now, request, rejected->error)) releaseFailed(now, rejected->error);
@@ -93,7 +94,8 @@ NextRole Releaser::releaseAnswered(const Instant& now, const RequestInFlight& re
   return {};
 }
 
-NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& request) {
+/// What a request to step down has left in the record is not known here: it may name a successor.
+NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& request, const Applied& applied) {
   const bool mayComeBack = core_.removes && core_.known.openCreations > 0;
   if (mayComeBack) core_.log(LogLevel::warn, std::string{mayStillArrive});
   std::optional<LeaseRecord> left;
@@ -104,7 +106,7 @@ NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& req
     left->released = true;
   }
   NextRole next = released(now, mayComeBack ? ReleaseResult::unknown : ReleaseResult::released);
-  if (core_.options.oneTerm) {
+  if (core_.options.oneTerm && !applied.stepDownRequested) {
     core_.known.observation.confirm(now, left, true);
     // The payload of an acquisition that nobody answered is not known: it merges with what was there before it.
     core_.known.asReleased = !term_.isNone() && !core_.changes.hasPayload();

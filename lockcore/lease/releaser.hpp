@@ -34,7 +34,7 @@ class Releaser
   void renewAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome);
   [[nodiscard]] NextRole releaseAnswered(const Instant& now, const RequestInFlight& request,
                                          const WriteOutcome& outcome);
-  [[nodiscard]] NextRole releaseApplied(const Instant& now, const RequestInFlight& request);
+  [[nodiscard]] NextRole releaseApplied(const Instant& now, const RequestInFlight& request, const Applied& applied);
   [[nodiscard]] NextRole releaseConflict(const Instant& now, const Conflict& conflict);
   [[nodiscard]] bool leavesOutData(const Instant& now, const RequestInFlight& request, const StoreError& error);
   void renewalFailed(const Instant& now, const StoreError& error);

@@ -6,6 +6,7 @@
 #include <tenure/lockcore/runtime.hpp>
 
 #include "quoted_text.hpp"
+#include "successor_text.hpp"
 
 namespace tenure {
 
@@ -13,8 +14,11 @@ OptionFaults ExtendedStore::faultsOfPayload(const LeaseKey& /*key*/, const std::
                                             const std::map<std::string, std::string>& attributes) const {
   OptionFaults faults;
   for (const auto& [name, text] : attributes) {
-    if (!name.empty() && isPlainText(name) && isPlainText(text)) continue;
-    faults.push_back({"attributes", "name and text must be UTF-8 without NUL, and the name not empty"});
+    if (name == successorAttribute) {
+      faults.push_back({"attributes", '"' + name + "\" would be taken for a part of the record itself"});
+    } else if (name.empty() || !isPlainText(name) || !isPlainText(text)) {
+      faults.push_back({"attributes", "name and text must be UTF-8 without NUL, and the name not empty"});
+    }
   }
   return faults;
 }
@@ -76,8 +80,11 @@ class UserStore final : public Extras {
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
     store_->list(std::move(prefix), options, std::move(handler));
   }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    store_->requestStepDown(key, token, options, std::move(handler));
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
+    if (request.successor.name.empty()) return store_->requestStepDown(key, request.token, options, std::move(handler));
+    const StoreError cannot{ErrorClass::misconfigured, describe() + ": this store cannot name a successor"};
+    sharedScheduler()->post([handler = std::move(handler), cannot] { handler(Rejected{cannot}); });
   }
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
     store_->remove(key, std::move(version), options, std::move(handler));

@@ -65,6 +65,12 @@ struct StoredTokens {
 /// without a token, which another client wrote, agrees with any counter.
 [[nodiscard]] TENURE_API std::string disagreementIn(const StoredTokens& tokens);
 
+/// An operator, or another candidate, asks the holder of one term to give leadership up.
+struct StepDownRequest {
+  FencingToken token;     ///< of that term
+  Successor successor{};  ///< for whom it is to release the lease; the request that came last decides
+};
+
 using PageOutcome = StoreResult<ListPage>;
 using PageHandler = std::function<void(PageOutcome)>;
 using TokensHandler = std::function<void(StoreResult<StoredTokens>)>;
@@ -87,6 +93,14 @@ class TENURE_API ExtendedStore : public LeaseStore {
   /// All leases of this very name, whatever their sort keys, in key order. By default the leases that list() gives for
   /// this name as its prefix, without those of longer names.
   virtual void listName(std::string name, CallOptions options, ListHandler handler);
+
+  /// requestStepDown(), which may name a successor: the record states it from then on, unless the release names another
+  /// one. A store of a user cannot name any, and answers `Rejected` then.
+  virtual void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                                  WriteHandler handler) = 0;
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    requestStepDownFor(key, {token}, options, std::move(handler));
+  }
 
   /// Whether the leases of a group that has several, such as a sharded election, are leases of one name here: the
   /// group's, with sort keys that distinguish them. true: list() has to read much more than what it returns, listName()
@@ -157,8 +171,9 @@ class ForwardingStore : public ExtendedStore {
     behind_->listName(std::move(name), options, std::move(handler));
   }
   [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return behind_->keepsGroupsTogether(); }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    behind_->requestStepDown(key, token, options, std::move(handler));
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
+    behind_->requestStepDownFor(key, std::move(request), options, std::move(handler));
   }
   void remove(const LeaseKey& key, RecordVersion seen, CallOptions options, WriteHandler handler) override {
     behind_->remove(key, std::move(seen), options, std::move(handler));

@@ -4,8 +4,11 @@
 #include <string>
 #include <vector>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
 #include "quoted_text.hpp"
 #include "stored_key.hpp"
+#include "successor_text.hpp"
 
 namespace tenure {
 namespace {
@@ -17,6 +20,15 @@ std::optional<StoreError> errorFrom(const LeaseKey& key, const Faults& faults) {
   std::string message = "lease \"" + toString(key) + "\": ";
   for (std::size_t i = 0; i < faults.size(); ++i) message += (i == 0 ? "" : "; ") + faults[i];
   return StoreError{ErrorClass::misconfigured, std::move(message)};
+}
+
+void checkSuccessor(const Successor& successor, Faults& faults) {
+  if (successor.name.empty()) return;
+  if (const auto fault = faultOfCandidateName(successor.name)) faults.push_back("the successor's name " + *fault);
+  if (successor.heartbeat < std::chrono::milliseconds{0} || successor.heartbeat > maxRecordLease) {
+    faults.push_back("the successor's heartbeat is " + std::to_string(successor.heartbeat.count()) +
+                     " ms; it must be 0 to " + std::to_string(maxRecordLease.count()) + " ms");
+  }
 }
 
 void checkRecord(const LeaseRecord& record, Faults& faults) {
@@ -34,6 +46,11 @@ void checkRecord(const LeaseRecord& record, Faults& faults) {
     faults.emplace_back(
         "the record's holder, version or attributes are not UTF-8 text without NUL, or an attribute has no name");
   }
+  if (attributes.contains(std::string{successorAttribute})) {
+    faults.push_back("an attribute named \"" + std::string{successorAttribute} +
+                     "\" would be taken for a part of the record itself; give it another name");
+  }
+  checkSuccessor(record.successor, faults);
 }
 
 }  // namespace
@@ -52,6 +69,12 @@ std::optional<StoreError> errorOf(const WriteRequest& request) {
                      toString(maxFencingToken));
   }
   return errorFrom(request.key, faults);
+}
+
+std::optional<StoreError> errorOf(const LeaseKey& key, const StepDownRequest& request) {
+  Faults faults = faultsOfStored(key);
+  checkSuccessor(request.successor, faults);
+  return errorFrom(key, faults);
 }
 
 std::optional<StoreError> errorOfFloor(const WriteRequest& request, FencingToken known) {

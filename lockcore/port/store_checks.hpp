@@ -6,6 +6,8 @@
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "extended_store.hpp"
+
 namespace tenure {
 
 /// Why no store may serve a call with this key (see faultsOf): a `misconfigured` error with all faults; empty if the
@@ -14,8 +16,12 @@ namespace tenure {
 
 /// The same for a write. Refused are: a bad key; a record without holder or version, or with a lease duration outside
 /// of 1 ms .. maxRecordLease; texts that are not UTF-8 or hold a NUL (`data` may hold any bytes); an empty RVN among
-/// the expected ones; a token floor above maxFencingToken.
+/// the expected ones; a token floor above maxFencingToken; a successor whose name no candidate can have; and an
+/// attribute named as the store's own (successorAttribute).
 [[nodiscard]] TENURE_API std::optional<StoreError> errorOf(const WriteRequest& request);
+
+/// The same for a request to step down: its key, and the successor that it names.
+[[nodiscard]] TENURE_API std::optional<StoreError> errorOf(const LeaseKey& key, const StepDownRequest& request);
 
 /// For an acquisition whose floor lies more than maxReportedStep above `known`, the higher one of the counter and the
 /// stored record's token: `misconfigured`, answered with `Rejected`. A candidate of an older release may have believed

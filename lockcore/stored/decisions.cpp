@@ -74,6 +74,7 @@ Decision decideAcquisition(const std::string& where, const WriteRequest& request
   StoredRecord next = merged(request, *stored.record);
   next.record.token = plan->token;
   next.record.released = false;
+  next.record.successor = {};  // what the last term left to somebody
   return Change{.record = std::move(next),
                 .counter = Counter{plan->token, request.record.leaseDuration},
                 .applied = *std::move(plan)};
@@ -123,6 +124,7 @@ Decision decideOwnTerm(const WriteRequest& request, const StoredLease& stored) {
   StoredRecord next = merged(request, before);
   next.record.token = token;
   next.record.released = releases;
+  if (next.record.successor.name.empty()) next.record.successor = before.record.successor;
   next.stepDown = before.stepDown;
   change.record = std::move(next);
   return change;
@@ -150,6 +152,7 @@ void apply(Change&& change, StoredLease& lease) {
     record.token = by->token;
     record.version = RecordVersion{std::move(by->version)};
     record.released = true;
+    record.successor = {};
     record.livenessFile = {};
     (*lease.record)->stepDown = {};
   }
@@ -187,14 +190,17 @@ Decision decideRemoval(const RecordVersion& version, const StoredLease& stored) 
   return Change{.counter = counterBehind(stored, (*told)->released), .applied = Applied{(*told)->token}};
 }
 
-Decision decideStepDown(FencingToken token, const StoredLease& stored) {
+Decision decideStepDown(const StepDownRequest& request, const StoredLease& stored) {
+  const FencingToken token = request.token;
   ReadOutcome told = stored.answer();
   if (told.has_error()) return Rejected{told.error()};
   const bool held = *told && !(*told)->vanished && !(*told)->released;
   if (!held || token.isNone() || (*told)->token != token) return Conflict{std::move(*told)};
   const Applied applied{token, true};
   StoredRecord next = **stored.record;
-  if (std::exchange(next.stepDown, token) == token) return applied;
+  next.stepDown = token;
+  next.record.successor = request.successor;
+  if (next == **stored.record) return applied;
   return Change{.record = std::move(next), .applied = applied};
 }
 

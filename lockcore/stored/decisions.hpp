@@ -23,7 +23,7 @@ using Decide = std::function<Decision(const StoredLease&)>;
 [[nodiscard]] TENURE_API Decision decideWrite(const std::string& where, const WriteRequest& request,
                                               const StoredLease& stored);
 [[nodiscard]] TENURE_API Decision decideRemoval(const RecordVersion& version, const StoredLease& stored);
-[[nodiscard]] TENURE_API Decision decideStepDown(FencingToken token, const StoredLease& stored);
+[[nodiscard]] TENURE_API Decision decideStepDown(const StepDownRequest& request, const StoredLease& stored);
 /// `stored`: what an operator sees now; `version`: what the record gets.
 [[nodiscard]] TENURE_API Decision decideTokens(const StoreResult<StoredTokens>& stored, const StoredTokens& expected,
                                                FencingToken token, const std::string& version);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/register.hpp>
 
 namespace tenure::stored {
 
@@ -17,6 +18,8 @@ struct LeaseChange {
   LeaseKey key;
   /// Tells the terms of a lease apart. Empty: it is free, or nobody knows.
   std::string term{};
+  /// All of the lease as a release has left it; null: it is something else, or nobody knows.
+  LoadedLease release{};
 };
 
 /// What a stream tells at once.

@@ -36,6 +36,26 @@ bool HintWatcher::watches(const LeaseKey& key) const {
   return watched_.contains(key);
 }
 
+LoadedLease HintWatcher::takeRelease(const LeaseKey& key, const StoredLease& loaded) {
+  if (!mark_.isHere()) return nullptr;
+  const std::lock_guard lock{mutex_};
+  const auto watched = watched_.find(key);
+  return watched != watched_.end() ? watched->second.release.take(scheduler_->now(), loaded) : nullptr;
+}
+
+void HintWatcher::wrote(const LeaseKey& key, const std::string& holder) {
+  if (!mark_.isHere()) return;
+  const std::lock_guard lock{mutex_};
+  if (const auto watched = watched_.find(key); watched != watched_.end()) watched->second.release.wrote(holder);
+}
+
+bool HintWatcher::isRefuted(const LeaseKey& key, const StoredLease& found) {
+  if (!mark_.isHere()) return false;
+  const std::lock_guard lock{mutex_};
+  const auto watched = watched_.find(key);
+  return watched != watched_.end() && watched->second.release.isRefuted(scheduler_->now(), found);
+}
+
 std::shared_ptr<void> HintWatcher::watchLoss(std::function<void()> hint) { return add(nullptr, std::move(hint)); }
 
 std::shared_ptr<void> HintWatcher::add(const LeaseKey* key, std::function<void()> hint) {
@@ -43,7 +63,13 @@ std::shared_ptr<void> HintWatcher::add(const LeaseKey* key, std::function<void()
   auto listener = std::make_shared<Listener>(std::move(hint));
   {
     const std::lock_guard lock{mutex_};
-    (key != nullptr ? watched_[*key].listeners : lossListeners_).push_back(listener);
+    if (key == nullptr) {
+      lossListeners_.push_back(listener);
+    } else {
+      Watched& watched = watched_[*key];
+      if (watched.listeners.empty()) watched.release.begin(scheduler_->now());
+      watched.listeners.push_back(listener);
+    }
   }
   settle();
   return {listener.get(),
@@ -175,6 +201,7 @@ std::list<HintWatcher::ListenerPtr> HintWatcher::all() {
   std::list<ListenerPtr> out;
   for (auto& [key, watched] : watched_) {
     watched.term = {};
+    watched.release.begin(scheduler_->now());
     out.insert(out.end(), watched.listeners.begin(), watched.listeners.end());
   }
   return out;
@@ -192,6 +219,7 @@ void HintWatcher::take(const LeaseChange& change, std::list<ListenerPtr>& out) {
   if (watched == watched_.end()) return;
   const bool heartbeat = !change.term.empty() && change.term == watched->second.term;
   watched->second.term = change.term;
+  watched->second.release.tell(change.release);
   if (!heartbeat) out.insert(out.end(), watched->second.listeners.begin(), watched->second.listeners.end());
 }
 

@@ -18,6 +18,7 @@
 
 #include "hint_source.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "release_hint.hpp"
 
 namespace tenure::stored {
 
@@ -37,6 +38,10 @@ class TENURE_API HintWatcher : public std::enable_shared_from_this<HintWatcher> 
   /// Hints come until the handle is destroyed. Its destruction waits for a hint that runs on another thread.
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint);
   [[nodiscard]] bool watches(const LeaseKey& key) const;
+  /// As ReleaseHint::take() and isRefuted(), of a lease that is watched.
+  [[nodiscard]] LoadedLease takeRelease(const LeaseKey& key, const StoredLease& loaded);
+  void wrote(const LeaseKey& key, const std::string& holder);
+  [[nodiscard]] bool isRefuted(const LeaseKey& key, const StoredLease& found);
   /// The same for the loss of all records.
   [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint);
   /// Ends the stream for good.
@@ -48,6 +53,7 @@ class TENURE_API HintWatcher : public std::enable_shared_from_this<HintWatcher> 
   struct Watched {
     std::list<ListenerPtr> listeners{};
     std::string term{};  ///< of which the last event was a heartbeat or an acquisition; empty: it is not known
+    ReleaseHint release{};
   };
 
   [[nodiscard]] std::shared_ptr<void> add(const LeaseKey* key, std::function<void()> hint);

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "hint_watcher.hpp"
 #include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
@@ -63,15 +62,9 @@ void keepForAWhile(RegisterCore& core, const LeaseKey& key, const LoadedLease& l
 class RegisterStore final : public ExtendedStore {
  public:
   explicit RegisterStore(RegisterParts parts)
-      : core_{std::make_shared<RegisterCore>(std::move(parts.leases), std::move(parts.extras),
-                                             std::move(parts.scheduler))},
-        connection_{std::move(parts.connection)} {
-    if (!parts.hints) return;
-    watcher_ = std::make_shared<HintWatcher>(std::move(parts.hints), core_->scheduler, std::move(parts.logger),
-                                             core_->leases->where());
-  }
+      : core_{std::make_shared<RegisterCore>(parts)}, connection_{std::move(parts.connection)} {}
   ~RegisterStore() override {
-    if (watcher_) watcher_->close();
+    if (core_->hints) core_->hints->close();
   }
   RegisterStore(const RegisterStore&) = delete;
   RegisterStore& operator=(const RegisterStore&) = delete;
@@ -89,22 +82,25 @@ class RegisterStore final : public ExtendedStore {
     // A holder that reads is in doubt, and has as little time as for a renewal.
     const auto known = core_->known.find(key);
     const bool holds = known && known->own;
+    if (const LoadedLease release = known && !holds ? releaseOf(key, *known->lease) : nullptr) {
+      keepSeen(*core_, key, release);
+      return core_->post(std::move(handler), release->answer());
+    }
     if (const LoadedLease shown = holds ? nullptr : core_->extras->shown(key)) {
       keepSeen(*core_, key, shown);
       return core_->post(std::move(handler), shown->answer());
     }
-    core_->leases->load(
-        {key, reading, deadline(options), holds},
-        [core = core_, watcher = watcher_, key, handler = std::move(handler)](const StoreResult<LoadedLease>& loaded) {
-          if (loaded.has_error()) return handler(loaded.error());
-          if (watcher && watcher->watches(key)) {
-            core->extras->loadedWatched(key, **loaded);
-            keepSeen(*core, key, *loaded);
-          } else if (isWorthKeeping(*core, **loaded)) {
-            keepForAWhile(*core, key, *loaded);
-          }
-          handler((*loaded)->answer());
-        });
+    core_->leases->load({key, reading, deadline(options), holds},
+                        [core = core_, key, handler = std::move(handler)](const StoreResult<LoadedLease>& loaded) {
+                          if (loaded.has_error()) return handler(loaded.error());
+                          if (core->hints && core->hints->watches(key)) {
+                            core->extras->loadedWatched(key, **loaded);
+                            keepSeen(*core, key, *loaded);
+                          } else if (isWorthKeeping(*core, **loaded)) {
+                            keepForAWhile(*core, key, *loaded);
+                          }
+                          handler((*loaded)->answer());
+                        });
   }
 
   [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
@@ -124,10 +120,15 @@ class RegisterStore final : public ExtendedStore {
     if (auto refused = errorOf(request)) return refuse(std::move(handler), *std::move(refused));
     const StoreStatus begun = core_->extras->beforeWrite(request, handler);
     if (begun.has_error()) return refuse(std::move(handler), begun.error());
+    if (core_->hints) core_->hints->wrote(request.key, request.record.holder);
     RegisterCall call{request.key, doing(request.purpose), deadline(options), true};
     change(
         std::move(call),
-        [core = core_, request = std::move(request)](const StoredLease& stored) {
+        [core = core_, request = std::move(request), refuted = false](const StoredLease& stored) mutable -> Decision {
+          // The caller has waited for nothing then: it takes the lease from nobody, also by the very version.
+          const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+          if (acquires && core->hints && core->hints->isRefuted(request.key, stored)) refuted = true;
+          if (refuted && isHeld(stored)) return Conflict{stored.answer().value()};
           return decideWrite(core->leases->where(), request, stored);
         },
         std::move(handler));
@@ -143,11 +144,13 @@ class RegisterStore final : public ExtendedStore {
     core_->leases->scan(prefix, from, deadline(options), std::move(handler));
   }
 
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    if (auto refused = errorOf(key)) return refuse(std::move(handler), *std::move(refused));
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
+    if (auto refused = errorOf(key, request)) return refuse(std::move(handler), *std::move(refused));
     change(
         {key, "asking for a step-down of", deadline(options)},
-        [token](const StoredLease& stored) { return decideStepDown(token, stored); }, std::move(handler));
+        [request = std::move(request)](const StoredLease& stored) { return decideStepDown(request, stored); },
+        std::move(handler));
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
@@ -180,8 +183,8 @@ class RegisterStore final : public ExtendedStore {
   }
 
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    if (!watcher_) return core_->leases->watch(key, std::move(hint));
-    auto watching = watcher_->watch(key, std::move(hint));
+    if (!core_->hints) return core_->leases->watch(key, std::move(hint));
+    auto watching = core_->hints->watch(key, std::move(hint));
     if (!watching) return nullptr;
     return {watching.get(), [core = core_, key, watching](void*) mutable {
               watching.reset();
@@ -192,10 +195,15 @@ class RegisterStore final : public ExtendedStore {
   }
 
   [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override {
-    return watcher_ ? watcher_->watchLoss(std::move(hint)) : nullptr;
+    return core_->hints ? core_->hints->watchLoss(std::move(hint)) : nullptr;
   }
 
  private:
+  /// Of a lease that is watched, as the stream has told it.
+  [[nodiscard]] LoadedLease releaseOf(const LeaseKey& key, const StoredLease& loaded) const {
+    return core_->hints ? core_->hints->takeRelease(key, loaded) : nullptr;
+  }
+
   void change(RegisterCall call, Decide decide, WriteHandler handler) const {
     core_->extras->forgetShown(call.key);  // whoever writes looks at the server
     perform(
@@ -217,7 +225,6 @@ class RegisterStore final : public ExtendedStore {
 
   const RegisterCorePtr core_;
   const std::shared_ptr<void> connection_;
-  std::shared_ptr<HintWatcher> watcher_{};
 };
 
 }  // namespace

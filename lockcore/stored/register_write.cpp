@@ -12,10 +12,6 @@ constexpr int mostTries = 8;
 
 void decideFrom(const WritePtr& write, const LoadedLease& seen, int tries);
 
-bool isHeld(const StoredLease& lease) {
-  return lease.record.has_value() && *lease.record && !(*lease.record)->record.released;
-}
-
 bool isCorrupt(const WriteOutcome& outcome) {
   const auto* rejected = std::get_if<Rejected>(&outcome);
   return rejected != nullptr && rejected->error.errorClass == ErrorClass::corrupt;
@@ -86,12 +82,13 @@ void decideFrom(const WritePtr& write, const LoadedLease& seen, int tries) {
 
 }  // namespace
 
-bool isSameTerm(const StoredLease& a, const StoredLease& b) {
-  if (a.record.has_error() || b.record.has_error() || !*a.record || !*b.record) return false;
-  const LeaseRecord& one = (*a.record)->record;
-  const LeaseRecord& other = (*b.record)->record;
-  return one.token == other.token && one.holder == other.holder;
-}
+RegisterCore::RegisterCore(RegisterParts& parts)
+    : leases{std::move(parts.leases)},
+      extras{std::move(parts.extras)},
+      scheduler{std::move(parts.scheduler)},
+      hints{parts.hints ? std::make_shared<HintWatcher>(std::move(parts.hints), scheduler, std::move(parts.logger),
+                                                        leases->where())
+                        : nullptr} {}
 
 bool isWorthKeeping(const RegisterCore& core, const StoredLease& lease) {
   constexpr std::size_t most = std::size_t{16} << 10U;  // so that all that are kept are bounded

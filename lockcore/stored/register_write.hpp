@@ -9,6 +9,7 @@
 
 #include "decisions.hpp"
 #include "held_states.hpp"
+#include "hint_watcher.hpp"
 #include "register_store.hpp"
 
 namespace tenure::stored {
@@ -18,16 +19,14 @@ struct KnownLease {
   bool own{false};  ///< this process holds it by the term that is in `lease`
 };
 
-[[nodiscard]] bool isSameTerm(const StoredLease& a, const StoredLease& b);
-
 /// Shared by a store and its calls under way.
 struct RegisterCore {
-  RegisterCore(std::shared_ptr<Register> pairs, std::shared_ptr<RegisterExtras> more, std::shared_ptr<Scheduler> tasks)
-      : leases{std::move(pairs)}, extras{std::move(more)}, scheduler{std::move(tasks)} {}
+  explicit RegisterCore(RegisterParts& parts);
 
   const std::shared_ptr<Register> leases;
   const std::shared_ptr<RegisterExtras> extras;
   const std::shared_ptr<Scheduler> scheduler;
+  const std::shared_ptr<HintWatcher> hints;  ///< null: the store does not watch
   HeldStates<KnownLease> known{};
 
   /// Answers a call without asking anybody.

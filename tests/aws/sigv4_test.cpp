@@ -126,20 +126,27 @@ TEST(JsonSigner, signsAsTheGeneralFunctionDoes) {
   }
 }
 
+/// On the processor: what others do meanwhile does not count.
+std::chrono::nanoseconds timeOfThisThread() {
+  timespec time{};
+  EXPECT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
+  return seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+}
+
 TEST(JsonSigner, costsMicroseconds) {
   const JsonSigner signer{{}, "/", "eu-central-1", "dynamodb", "application/x-amz-json-1.0"};
   const Keys keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", std::string(400, 't')};
   const std::string body(500, 'x');
   constexpr int rounds = 20'000;
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = timeOfThisThread();
   std::size_t sum = 0;
   for (int i = 0; i < rounds; ++i)
     sum += signer.sign(keys, seconds{1'795'262'400}, "DynamoDB_20120810.UpdateItem", body).headers.size();
-  const std::chrono::duration<double, std::micro> each = (std::chrono::steady_clock::now() - begin) / rounds;
+  const std::chrono::duration<double, std::micro> each = (timeOfThisThread() - begin) / rounds;
   EXPECT_EQ(sum, 5U * rounds);
   RecordProperty("microseconds", std::to_string(each.count()));
   std::printf("one signature: %.2f us\n", each.count());
-  // A machine under load is many times slower; the test checks only the order of magnitude.
+  // A processor may be many times slower; the test checks only the order of magnitude.
   EXPECT_LT(each.count(), 200.0);
 }
 

@@ -218,6 +218,10 @@ TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
   configure();
   const std::vector<Wrong> all{
       {{"statsu"}, "there is no command \"statsu\"; did you mean \"status\"?"},
+      {{""}, "there is no command \"\"; the commands are init"},
+      {{"help", "jobs", "forgett"}, "there is no command \"forgett\"; did you mean \"forget\"?"},
+      {{"jobs", "--json", "--config", config(), "forget", "all"},
+       "--json is an option of tenure jobs, not of tenure jobs forget"},
       {{"fence", "recover", "--token", "1", "--lease", "", "--yes"}, "--lease: the name is empty"},
       {{"status"}, "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one"},
       {{"status", "--config"}, "--config"},

@@ -87,6 +87,12 @@ std::vector<std::string> GroupFixture::tenure(const std::vector<std::string>& wo
   return out;
 }
 
+double GroupFixture::startOfProgram() const {
+  const long long before = monotonicNow();
+  EXPECT_EQ(finish({"--version"}).code, 0);
+  return static_cast<double>(monotonicNow() - before) / 1e6;
+}
+
 std::vector<std::string> GroupFixture::run(const std::vector<std::string>& options,
                                            const std::vector<std::string>& command) const {
   std::vector<std::string> out{TENURE_PROGRAM, "run", "--config", config()};

@@ -27,6 +27,8 @@ class GroupFixture : public ::testing::Test {
   [[nodiscard]] std::vector<std::string> run(const std::vector<std::string>& options,
                                              const std::vector<std::string>& command) const;
   [[nodiscard]] Finished finish(const std::vector<std::string>& words, const std::string& name = "tester") const;
+  /// Milliseconds that starting the program takes at this moment.
+  [[nodiscard]] double startOfProgram() const;
 
   /// With a wall clock that is ahead. The others are right.
   [[nodiscard]] SubprocessOptions ahead(std::chrono::seconds time, const std::string& name) const;

@@ -100,8 +100,8 @@ extern "C" int __wrap_openat(int directory, const char* path, int flags, mode_t 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl50-cpp,concurrency-mt-unsafe)
 
 int main(int argc, char** argv) {
-  if (argc == 5 && std::strcmp(argv[1], cli::guardSubcommand) == 0) {
-    return cli::runGuard({std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4])});
+  if (argc == 6 && std::strcmp(argv[1], cli::guardSubcommand) == 0) {
+    return cli::runGuard({std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]), std::atoi(argv[5])});
   }
   const auto millis = [argv](int at) { return milliseconds{std::atoi(argv[at])}; };
   const cli::SignalState signals = cli::SignalState::takeOver();

@@ -299,12 +299,15 @@ TEST_F(ProbeTest, AFileThatIsNoProbesIsNeverWritten) {
   std::ofstream{theirs} << "tenure prob";
   configureProbe();
   for (const auto& [file, why] :
-       std::map<std::string, std::string>{{"/dev/full", "Too many levels of symbolic links"},
-                                          {theirs, "Too many levels of symbolic links"},
+       std::map<std::string, std::string>{{"/dev/full", "it is a symbolic link; name the file itself"},
+                                          {theirs, "it is a symbolic link; name the file itself"},
                                           {"", "it is there, and the probe did not write it; name another file"}}) {
     const std::string probe = directory_.file("disk.alice/probe");
     std::filesystem::remove(probe);
     file.empty() ? std::filesystem::copy(theirs, probe) : std::filesystem::create_symlink(file, probe);
+    const Finished check = runToEnd(tenure({"check", config()}), as("alice"));
+    EXPECT_NE(check.errors.find("cannot be used here: lease.probe_write: " + probe + ": " + why), std::string::npos)
+        << check.errors;
     Subprocess alice{run({"--once"}, {"sleep", "600"}), as("alice")};
     EXPECT_TRUE(alice.saysOnStderr("lease.probe cannot write " + probe + ": " + why)) << alice.errors();
     EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();

@@ -21,6 +21,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -130,10 +131,13 @@ class ClosedDescriptors(Case):
 
 
 class Signals(Case):
-    def commands(self):
-        """Each waits: a lock token, which no process renews, holds the lock and the group's lease for the whole test."""
+    def hold(self):
+        """A lock token, which no process renews, holds the lock and the group's lease for the whole test."""
         for name, file in (("taken", "locks.db"), ("g", "leases.db")):
             self.assertEqual(self.start("lock", "acquire", name, "--path", file, "--lease", "1h").wait(PATIENCE_S), 0)
+
+    def commands(self):
+        """Each waits."""
         other = self.folder / "other.yaml"
         other.write_text(self.config.read_text().replace("group: g", "group: other"))
         lock = ("--path", "locks.db")
@@ -149,20 +153,22 @@ class Signals(Case):
             "pause": lambda **more: self.start("pause", "--config", self.config, "--for", "1h", "--why", "w", "--wait", "1h", **more),
         }
 
-    def is_ready(self, process):
+    def await_ready(self, process):
         """It has taken over its signals: that comes before its first thread."""
-        return lambda: process.poll() is not None or len(os.listdir(f"/proc/{process.pid}/task")) > 1
+        wait_until(lambda: process.poll() is not None or len(os.listdir(f"/proc/{process.pid}/task")) > 1, "the command's threads",
+                   PATIENCE_S)
 
 
 class BlockedSignals(Signals):
     """A parent that blocked a signal must not make a command that never ends."""
 
     def test_every_command_ends_by_a_signal_that_its_parent_has_blocked(self):
+        self.hold()
         for name, begin in self.commands().items():
             for number in ENDING:
                 with self.subTest(command=name, signal=number.name):
                     process = begin(prepare=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, {number}))
-                    wait_until(self.is_ready(process), "the command's threads", PATIENCE_S)
+                    self.await_ready(process)
                     self.assertIsNone(process.poll())
                     self.ends(process, number)
 
@@ -179,16 +185,19 @@ class IgnoredSignals(Signals):
     """nohup's SIGHUP, and the SIGINT that a shell ignores for its background jobs, stay ignored."""
 
     def test_an_ignored_signal_ends_no_command_and_sigterm_does(self):
-        for name, begin in self.commands().items():
-            for numbers in ((signal.SIGHUP,), (signal.SIGINT, signal.SIGQUIT)):
+        self.hold()
+        for numbers in ((signal.SIGHUP,), (signal.SIGINT, signal.SIGQUIT)):
+            begun = {name: begin(prepare=lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers])
+                     for name, begin in self.commands().items()}
+            for process in begun.values():
+                self.await_ready(process)
+                for number in 3 * numbers:
+                    process.send_signal(number)
+            until = time.monotonic() + 1
+            for name, process in begun.items():
                 with self.subTest(command=name, signals=numbers):
-                    process = begin(prepare=lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers])
-                    wait_until(self.is_ready(process), "the command's threads", PATIENCE_S)
-                    for _ in range(3):
-                        for number in numbers:
-                            process.send_signal(number)
                     with self.assertRaises(subprocess.TimeoutExpired):
-                        process.wait(1)
+                        process.wait(max(0.0, until - time.monotonic()))
                     self.ends(process)
 
 

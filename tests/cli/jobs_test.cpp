@@ -103,8 +103,7 @@ TEST_F(JobsTest, TheGroupsFileMayBeGivenBeforeForget) {
   configure();
   const std::string one = config();
   const std::vector<std::vector<std::string>> places{
-      {"--config", one},     {"--config=" + one}, {"-c", one},          {"-c=" + one},        {one},
-      {"--json", "-c", one}, {"-c" + one},        {one, "--json=true"}, {"-c", one, "--json"}};
+      {"--config", one}, {"--config=" + one}, {"-c", one}, {"-c=" + one}, {one}, {"-c" + one}};
   for (const std::vector<std::string>& place : places) {
     EXPECT_EQ(once("echo ran").output, "ran\n");
     std::vector<std::string> words{"jobs"};
@@ -127,7 +126,7 @@ TEST_F(JobsTest, TheVariableNamesTheFileOfACommandBelow) {
   EXPECT_EQ(once("echo ran").output, "ran\n");
   SubprocessOptions options = as("tester");
   options.environment["TENURE_CONFIG"] = config();
-  EXPECT_EQ(runToEnd(tenure({"jobs", "--json", "forget", "all", "--yes"}), options).code, cli::exitOk);
+  EXPECT_EQ(runToEnd(tenure({"jobs", "forget", "all", "--yes"}), options).code, cli::exitOk);
 }
 
 TEST_F(JobsTest, AJobThatIsForgottenAsAWholeIsAsIfItHadNeverRun) {

@@ -311,6 +311,16 @@ TEST(LeaseView, APauseIsNobodysLeadership) {
   EXPECT_NE(toJson(ended).find(R"("paused":null)"), std::string::npos);
 }
 
+TEST(LeaseView, AReleasedLeaseTellsForWhom) {
+  LeaseRecord left = record();
+  left.successor = {"bob", std::chrono::seconds{3}};
+  EXPECT_EQ(toTable(viewOf("g", "s", left, 62'500), false).find("released for"), std::string::npos) << "it is held";
+  EXPECT_NE(toJson(viewOf("g", "s", left, 62'500)).find(R"("released_for":null)"), std::string::npos);
+  left.released = true;
+  EXPECT_NE(toTable(viewOf("g", "s", left, 62'500), false).find("released for   bob\n"), std::string::npos);
+  EXPECT_NE(toJson(viewOf("g", "s", left, 62'500)).find(R"("released_for":"bob")"), std::string::npos);
+}
+
 TEST(LeaseView, WhatTheWriterDidNotTellIsNotMadeUp) {
   LeaseRecord java = record();
   java.acquiredAtMillis = java.renewedAtMillis = 0;
@@ -332,13 +342,14 @@ TEST(LeaseView, JsonHasStableKeys) {
       R"({"group":"g","state":"held","leader":{"name":"alice \"x\"","incarnation":"0123456789abcdef0123456789abcdef",)"
       R"("id":"alice \"x\"#0123456789abcdef0123456789abcdef"},"last_leader":null,"fencing_token":42,)"
       R"("lease_duration_ms":10000,"acquired_at":"1970-01-01T00:00:01.000Z","renewed_at":"1970-01-01T00:01:01.000Z",)"
-      R"("renewed_ago_ms":1500,"record_version":"a-version","address":null,"paused":null,"store":"sqlite x.db",)"
+      R"("renewed_ago_ms":1500,"record_version":"a-version","address":null,"paused":null,"released_for":null,)"
+      R"("store":"sqlite x.db",)"
       R"("warning":null})"
       "\n");
   EXPECT_EQ(toJson(viewOf("g", "s", std::nullopt, 5)),
             R"({"group":"g","state":"none","leader":null,"last_leader":null,"fencing_token":null,)"
             R"("lease_duration_ms":null,"acquired_at":null,"renewed_at":null,"renewed_ago_ms":null,)"
-            R"("record_version":null,"address":null,"paused":null,"store":"s","warning":null})"
+            R"("record_version":null,"address":null,"paused":null,"released_for":null,"store":"s","warning":null})"
             "\n");
 }
 

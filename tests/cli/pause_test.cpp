@@ -73,6 +73,7 @@ TEST_F(PauseTest, EveryCommandSaysWhoPausedAndWhy) {
   const Finished busy = runToEnd(run({"--wait", "0s"}, {"true"}), as("alice"));
   EXPECT_EQ(busy.code, cli::exitBusy);
   EXPECT_TRUE(says(busy.errors, "busy: test-group is paused by ")) << busy.errors;
+  EXPECT_EQ(finish({"resign", "--config", config(), "--to", "alice"}).code, cli::exitNobody) << "nor in favour of one";
   const Finished resigned = finish({"resign", "--config", config()});
   EXPECT_EQ(resigned.code, cli::exitNobody);
   EXPECT_TRUE(says(resigned.errors, "test-group is paused by ")) << resigned.errors;

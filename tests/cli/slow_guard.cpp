@@ -6,7 +6,7 @@
 #include "cli/run/guard_protocol.hpp"
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
+  if (argc != 6) return 2;
   const int control = std::atoi(argv[2]);
   for (bool closed = false; !closed;) {
     pollfd entry{control, POLLIN, 0};

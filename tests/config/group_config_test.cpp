@@ -118,6 +118,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "  # list_interval: 500ms  (default: lease.heartbeat, at most 500ms)\n"
             "store:\n"
             "  type: memory\n"
+            "  crash_notice: true\n"
             "on_lost: callback\n"
             "http:\n"
             "  listen: off\n"

@@ -32,7 +32,7 @@ TEST(LoadGroup, EveryKey) {
 group: billing
 candidate: { id: web-1, priority: 7 }
 lease: { duration: 12s, heartbeat: 3s, guard: 20ms, stop_margin: 1.5s, drain_timeout: 1m, progress_timeout: 30s }
-store: { type: sqlite, path: ./billing.db, death_notice: false }
+store: { type: sqlite, path: ./billing.db, crash_notice: false }
 on_lost: terminate
 http: { listen: "[::1]:9200" }
 log: { level: debug, format: json }

@@ -78,7 +78,7 @@ TEST(Reference, LoadsAndHasTheDefaultsOfTheStructs) {
   EXPECT_EQ(config->options.onLost, defaults.options.onLost);
   EXPECT_EQ(config->logLevel, defaults.logLevel);
   const auto& store = std::get<SqliteStoreOptions>(config->store);
-  EXPECT_EQ(store.deathNotice, SqliteStoreOptions{}.deathNotice);
+  EXPECT_EQ(store.crashNotice, SqliteStoreOptions{}.crashNotice);
 }
 
 TEST(Reference, ShowsTheTimingThatFollowsFromTheDefaultDuration) {

@@ -108,7 +108,7 @@ TEST_P(StoreContract, answersInTimeOrSaysWhyAlsoWithoutAnyTime) {
     if (schema.has_error()) {
       EXPECT_EQ(schema.error().errorClass, ErrorClass::transient) << schema.error().message;
     }
-    const WriteOutcome stepDown = store().startStepDown(keyNumber(1'000), FencingToken{1}, timeout)->get();
+    const WriteOutcome stepDown = store().startStepDown(keyNumber(1'000), {FencingToken{1}}, timeout)->get();
     EXPECT_FALSE(std::holds_alternative<Applied>(stepDown)) << "there is no such lease";
   }
 }

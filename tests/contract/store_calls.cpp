@@ -145,9 +145,9 @@ Pending<PageOutcome> StoreCalls::startListPage(std::string prefix, std::string f
   });
 }
 
-Pending<WriteOutcome> StoreCalls::startStepDown(const LeaseKey& key, FencingToken token, Timeout timeout) const {
+Pending<WriteOutcome> StoreCalls::startStepDown(const LeaseKey& key, StepDownRequest request, Timeout timeout) const {
   return start<WriteOutcome>("requestStepDown of " + toString(key), [&](WriteHandler handler) {
-    store_->requestStepDown(key, token, {timeout}, std::move(handler));
+    store_->requestStepDownFor(key, std::move(request), {timeout}, std::move(handler));
   });
 }
 
@@ -217,8 +217,8 @@ std::vector<LeaseKey> StoreCalls::listKeys(const std::string& prefix) const {
   return keys;
 }
 
-WriteOutcome StoreCalls::requestStepDown(const LeaseKey& key, FencingToken token) const {
-  return startStepDown(key, token)->get();
+WriteOutcome StoreCalls::requestStepDown(const LeaseKey& key, FencingToken token, Successor successor) const {
+  return startStepDown(key, {token, std::move(successor)})->get();
 }
 
 RecordVersion newVersion() {

@@ -106,7 +106,7 @@ class StoreCalls {
   [[nodiscard]] Pending<ListOutcome> startListName(std::string name, Timeout timeout = patience) const;
   [[nodiscard]] Pending<PageOutcome> startListPage(std::string prefix, std::string from,
                                                    Timeout timeout = patience) const;
-  [[nodiscard]] Pending<WriteOutcome> startStepDown(const LeaseKey& key, FencingToken token,
+  [[nodiscard]] Pending<WriteOutcome> startStepDown(const LeaseKey& key, StepDownRequest request,
                                                     Timeout timeout = patience) const;
 
   [[nodiscard]] Pending<WriteOutcome> startRemove(const LeaseKey& key, RecordVersion version,
@@ -125,7 +125,7 @@ class StoreCalls {
   [[nodiscard]] std::vector<ListPage> listPages(const std::string& prefix) const;
   [[nodiscard]] std::vector<ListedLease> listName(const std::string& name) const;
   [[nodiscard]] std::vector<LeaseKey> listKeys(const std::string& prefix) const;
-  [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) const;
+  [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token, Successor successor = {}) const;
 
   [[nodiscard]] WriteOutcome remove(const LeaseKey& key, RecordVersion version) const {
     return startRemove(key, std::move(version))->get();

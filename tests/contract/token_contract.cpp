@@ -146,4 +146,81 @@ TEST_P(StoreContract, stepDownOfAnotherTermIsAConflict) {
       << "a released term is not the current one";
 }
 
+const Successor b300{"b", std::chrono::milliseconds{300}};
+
+TEST_P(StoreContract, aReleaseStatesItsSuccessorUntilTheNextTerm) {
+  const LeaseKey key{"lease"};
+  WriteRequest first = acquire(key, "a");
+  first.record.attributes = {{"of", "the user"}};
+  const Applied term = store().apply(std::move(first));
+  EXPECT_EQ(other().record(key).successor, Successor{});
+  WriteRequest last = release(key, "a", {store().record(key).version});
+  last.record.token = term.token;
+  last.record.successor = b300;
+  store().apply(std::move(last));
+  LeaseRecord left = other().record(key);
+  EXPECT_TRUE(left.released);
+  EXPECT_EQ(left.successor, b300);
+  EXPECT_EQ(left.attributes, (std::map<std::string, std::string>{{"of", "the user"}}));
+  EXPECT_EQ(other().list("lease").at(0).record->successor, b300);
+  // Each acquisition takes it away, whoever it is by.
+  other().apply(acquire(key, "c", {left.version}));
+  left = store().record(key);
+  EXPECT_EQ(left.successor, Successor{});
+  EXPECT_EQ(left.attributes, (std::map<std::string, std::string>{{"of", "the user"}}));
+  other().apply(release(key, "c", {left.version}));
+  EXPECT_EQ(store().record(key).successor, Successor{});
+}
+
+TEST_P(StoreContract, aStepDownRequestNamesTheSuccessorUnlessTheReleaseDoes) {
+  const LeaseKey key{"lease"};
+  for (const bool named : {false, true}) {
+    const auto before = store().read(key);
+    const auto expected = before ? std::vector{before->version} : std::vector<RecordVersion>{};
+    const Applied term = store().apply(acquire(key, "a", expected));
+    const LeaseRecord held = store().record(key);
+    EXPECT_EQ(held.successor, Successor{});
+    const auto ask = [&](const Successor& successor) {
+      ASSERT_TRUE(std::holds_alternative<Applied>(other().requestStepDown(key, term.token, successor)));
+    };
+    ask({"c", std::chrono::milliseconds{100}});
+    EXPECT_EQ(store().record(key).version, held.version);
+    ask(b300);
+    EXPECT_EQ(store().record(key).successor, b300) << "the last request decides";
+    EXPECT_TRUE(store().apply(renew(key, "a", {held.version})).stepDownRequested);
+    EXPECT_EQ(store().record(key).successor, b300) << "renewals leave it as it is";
+    WriteRequest last = release(key, "a", {store().record(key).version});
+    last.record.token = term.token;
+    if (named) last.record.successor = {"d", std::chrono::milliseconds{1}};
+    store().apply(std::move(last));
+    EXPECT_EQ(store().record(key).successor.name, named ? "d" : "b");
+  }
+}
+
+TEST_P(StoreContract, aPlainStepDownRequestTakesTheNameBack) {
+  const LeaseKey key{"lease"};
+  const Applied term = store().apply(acquire(key, "a"));
+  ASSERT_TRUE(std::holds_alternative<Applied>(other().requestStepDown(key, term.token, b300)));
+  ASSERT_TRUE(std::holds_alternative<Applied>(other().requestStepDown(key, term.token)));
+  EXPECT_EQ(store().record(key).successor, Successor{});
+  EXPECT_TRUE(store().apply(renew(key, "a", {store().record(key).version})).stepDownRequested);
+}
+
+TEST_P(StoreContract, aSuccessorThatNoCandidateCanBeIsRefused) {
+  const LeaseKey key{"lease"};
+  const Applied term = store().apply(acquire(key, "a"));
+  const LeaseRecord held = store().record(key);
+  for (const Successor& bad : {Successor{"b#1", b300.heartbeat}, Successor{"b\n", b300.heartbeat},
+                               Successor{"b", maxRecordLease + b300.heartbeat}, Successor{"b", -b300.heartbeat}}) {
+    EXPECT_TRUE(std::holds_alternative<Rejected>(other().requestStepDown(key, term.token, bad)));
+    WriteRequest last = release(key, "a", {held.version});
+    last.record.successor = bad;
+    EXPECT_TRUE(std::holds_alternative<Rejected>(store().write(std::move(last))));
+  }
+  EXPECT_TRUE(sameRecord(store().record(key), held));
+  WriteRequest named = acquire(key, "b", {held.version});
+  named.record.attributes = {{"tenureSuccessor", "x"}};
+  EXPECT_TRUE(std::holds_alternative<Rejected>(other().write(std::move(named)))) << "no user's attribute";
+}
+
 }  // namespace tenure::contract

@@ -108,7 +108,7 @@ TEST_F(DynamoDbElection, AnOperatorAsksTheLeaderToStepDownAndAnotherFollows) {
   ASSERT_TRUE(eventually([&] { return second.elector->status().lease.leader.has_value(); }));
   const auto operators = store();
   std::promise<WriteOutcome> asked;
-  operators->requestStepDown(LeaseKey{"elected"}, FencingToken{1}, {5s},
+  operators->requestStepDown(LeaseKey{"elected"}, {FencingToken{1}}, {5s},
                              [&](WriteOutcome outcome) { asked.set_value(std::move(outcome)); });
   EXPECT_TRUE(std::holds_alternative<Applied>(asked.get_future().get()));
   const Instant told = readClock();

@@ -256,7 +256,7 @@ TEST_F(LoopEnd, aSchedulerOfJobsInsideItsOwnWork) {
     const std::shared_future<void> stopped = over.get_future().share();
     std::atomic<int> runs{0};
     ScheduledJob job{"job", Schedule::cron("* * * * *").value()};
-    job.work = [&, kept = witness()](const JobRun&) {
+    job.work = [&, stopped, kept = witness()](const JobRun&) {
       if (++runs > 1) return;
       store_->shut();
       std::promise<void> stands, goesOn;

@@ -112,12 +112,13 @@ TEST_F(ReclaimRule, onlyALeaderWithAWorsePriorityIsAsked) {
 class AskedStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
     ++requests;
     if (throws) throw std::runtime_error{"no"};
     if (refuses) return handler(Rejected{{ErrorClass::transient, "not now"}});
     if (silent) return kept.push_back(std::move(handler));
-    ForwardingStore::requestStepDown(key, token, options, std::move(handler));
+    ForwardingStore::requestStepDownFor(key, std::move(request), options, std::move(handler));
   }
 
   int requests{0};
@@ -200,7 +201,7 @@ TEST_F(Reclaims, aLeaderThatWasAskedToStepDownWaitsItsTurn) {
   const Candidate b = stage_.candidate("b", prefers(10));
   b->start();
   stage_.advance(1s);
-  stage_.memory->requestStepDown(stage_.key, FencingToken{1}, {}, [](const WriteOutcome&) {});
+  stage_.memory->requestStepDown(stage_.key, {FencingToken{1}}, {}, [](const WriteOutcome&) {});
   ASSERT_TRUE(stage_.advanceUntil([&] { return b->isLeader(); }));
   EXPECT_GT(a->status().lease.cooldown, 2s);
   stage_.advance(4'900ms);  // its cooldown is a lease of 3 s, and only then it is ready

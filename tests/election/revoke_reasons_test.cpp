@@ -79,7 +79,7 @@ TEST_F(RevokeReasons, whoIsNotReadyAtTheStartIsElectedOnlyOnceItIs) {
 
 TEST_F(RevokeReasons, steppedDownByAnOperator) {
   const Candidate a = stage_.leader("a");
-  stage_.memory->requestStepDown(stage_.key, FencingToken{1}, {}, [](const WriteOutcome&) {});
+  stage_.memory->requestStepDown(stage_.key, {FencingToken{1}}, {}, [](const WriteOutcome&) {});
   expectRevoked(a, RevokeReason::steppedDown, "operator");
   expectNextTerm(a);
 }

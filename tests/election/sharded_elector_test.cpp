@@ -206,7 +206,7 @@ TEST_P(ShardedElectorTest, AShardWhoseLeaderAnOperatorAsksToResignGoesToAnotherM
   join("b");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   const OwnedShard asked = a.elector->owned().front();
-  memory_->requestStepDown(keys().keyOf(asked.shard.name), asked.fencingToken, {}, [](const WriteOutcome&) {});
+  memory_->requestStepDown(keys().keyOf(asked.shard.name), {asked.fencingToken}, {}, [](const WriteOutcome&) {});
   ASSERT_TRUE(advanceUntil([&] { return candidates_[1]->elector->owns(asked.shard.index); }, 20s));
   EXPECT_EQ(count("revoked a " + asked.shard.name + " 1 steppedDown"), 1);
 }

@@ -188,7 +188,7 @@ class ShardedProcesses(unittest.TestCase):
 
     @unittest.skipIf(ENDPOINT, "this run is about DynamoDB")
     def test_killed_and_joining_processes_on_sqlite_where_the_lease_decides(self):
-        self.group("{ type: sqlite, path: ./leases.db, death_notice: false }")
+        self.group("{ type: sqlite, path: ./leases.db, crash_notice: false }")
         self.check_processes_come_and_go(LEASE + 1)
 
     @unittest.skipIf(ENDPOINT, "this run is about DynamoDB")

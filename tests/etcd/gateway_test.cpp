@@ -274,8 +274,8 @@ TEST(EtcdGateway, membersThatAreKilledOrFrozen) {
         return outcome && outcome->status == 200;
       }));
       const auto start = Clock::now();
-      expectStatus(ask(*gateway, "/v3/kv/put", put(aKey), 3s), 200);
-      EXPECT_LT(Clock::now() - start, 900ms) << "the member that answered comes first";
+      expectStatus(ask(*gateway, "/v3/kv/put", put(aKey), 30s), 200);
+      EXPECT_LT(Clock::now() - start, 9s) << "the member that answered comes first: a frozen one would take ten";
       if (frozen) cluster.thaw(victim);
     }
   }

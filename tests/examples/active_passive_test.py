@@ -1,5 +1,7 @@
 import contextlib
+import os
 import socket
+import subprocess
 import unittest
 
 from program import PATIENCE, ExampleTest, first_to_print
@@ -44,6 +46,18 @@ class ActivePassive(ExampleTest):
         self.passive.wait_for(ACTIVE)
         self.assertEqual(self.ask(), self.answer_of(self.passive, 2))
         self.assertEqual(self.passive.stop(), 0)
+
+    def test_the_one_that_resign_names_takes_over(self):
+        name = self.nodes[self.passive]
+        resign = [os.environ["TENURE_PROGRAM"], "resign", self.directory / "group.yaml", "--to"]
+        done = subprocess.run([*resign, name], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{name} (", done.stdout)
+        self.passive.wait_for(ACTIVE)
+        self.assertEqual(self.ask(), self.answer_of(self.passive, 2))
+        again = subprocess.run([*resign, name], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        self.assertEqual(again.returncode, 2, again.stderr)
+        self.assertIn("leads active-passive already", again.stderr)
 
     def test_a_killed_one_is_succeeded_on_the_same_port(self):
         self.active.kill()

@@ -50,8 +50,7 @@ void acquireOn(const LeaseObject& seen, const State& state) {
   if (change == nullptr) return;
   require(change->record && change->record->record.token.value() > seen.revision, "a token is above the revision");
   const Edited edited = changeText(settings, billing, seen, state, *change, {});
-  Core core{settings, where, {}, nullptr, {}};
-  const State shown = stateOf(core, billing, after(seen, edited.text));
+  const State shown = stateOf(where, billing, after(seen, edited.text));
   require(showsChange(state, *change, shown), "what is written is read again");
   require(!showsChange(shown, *change, shown), "an object from before shows no write");
 }
@@ -60,8 +59,7 @@ void asObject(const std::string& text) {
   const auto read = leaseFrom(text, "billing");
   if (read.has_error()) return judge(StoreError{ErrorClass::transient, read.error().what});
   require(read->revision > 0 && !read->uid.empty(), "an object has a revision and a uid");
-  Core core{settings, where, {}, nullptr, {}};
-  const State state = stateOf(core, billing, *read);
+  const State state = stateOf(where, billing, *read);
   if (state.record.has_error()) judge(state.record.error());
   if (state.record.has_value() && *state.record) judge((*state.record)->record);
   if (state.counter.has_error()) judge(state.counter.error());

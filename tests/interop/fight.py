@@ -3,6 +3,7 @@
 
     scripts/dynamodb_local --dynoxide -- python3 tests/interop/fight.py --tenure build/release/bin/tenure --minutes 10
     python3 tests/interop/fight.py --store sqlite --java 0 --tenure NEW --rival OLD --minutes 5
+    scripts/etcd_local -- python3 tests/interop/fight.py --store etcd --java 0 --tenure NEW --rival OLD
 
 Three holders of each side compete. Now and then one of them, most often the holder, is killed, frozen for up to two
 leases, or stopped properly. Each process that believes that it holds the lock writes so to a ledger, every 5 ms;
@@ -28,6 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "
 import dynamodb_server
 import judge
 import peers
+import store_kinds
 from client import FaultProxy
 
 LEASE_MS = 2000
@@ -118,9 +120,10 @@ class Fight:
                 theirs = self.proxy.endpoint
             if options.store == "dynamodb" and not options.candidates:
                 self._make_table(endpoint, table)
-            store = DYNAMODB.format(table=table, endpoint=theirs)
-            if options.store == "sqlite":
-                store = f'{{ type: sqlite, path: "{directory.resolve()}/fight.db" }}'
+            if options.store == "dynamodb":
+                store = DYNAMODB.format(table=table, endpoint=theirs)
+            else:
+                store = store_kinds.section(options.store, str(directory.resolve()))
             self.contenders = []
             # The older release starts first: after an upgrade, the newer one finds what the older one has created.
             for side, program in (("rival", options.rival), ("tenure", options.tenure)):
@@ -269,7 +272,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenure", help="the program; needed unless --candidates 0")
     parser.add_argument("--rival", metavar="PROGRAM", help="another release of it, with as many processes")
-    parser.add_argument("--store", choices=["dynamodb", "sqlite"], default="dynamodb")
+    parser.add_argument("--store", choices=store_kinds.names(), default="dynamodb")
     parser.add_argument("--java", type=int, default=3, metavar="N")
     parser.add_argument("--candidates", type=int, default=3, metavar="N", help="processes of tenure run")
     parser.add_argument("--seconds", type=float, default=60)
@@ -282,8 +285,8 @@ def main():
     options = parser.parse_args()
     if options.candidates and not options.tenure:
         parser.error("--tenure PROGRAM is missing")
-    if options.store == "sqlite" and (options.java or options.drop):
-        parser.error("on SQLite there are no Java clients and no replies to lose: --java 0, without --drop")
+    if options.store != "dynamodb" and (options.java or options.drop):
+        parser.error("only on DynamoDB there are Java clients and replies to lose: --java 0, without --drop")
     endpoint = os.environ.get(dynamodb_server.ENDPOINT)
     if options.store == "dynamodb" and not endpoint:
         parser.error(f"{dynamodb_server.ENDPOINT} is not set; run it under scripts/dynamodb_local --")

@@ -19,7 +19,7 @@ LEASE_MS = 1000
 YAML = """group: {group}
 candidate: {{ id: "{name}" }}
 lease: {{ duration: {lease}ms, heartbeat: 250ms }}
-store: {{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{endpoint}" }}
+store: {{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{endpoint}", crash_notice: false }}
 """
 
 

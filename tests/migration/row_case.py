@@ -58,10 +58,10 @@ class RowTest(TableTest):
         self.group = "rows"
 
     def yaml(self, name="a", *, group=None, lease=None, store="", endpoint=None, more=""):
-        """A file of the group: `store` and `more` are further lines of YAML."""
+        """A file of the group: `store` and `more` are further lines of YAML. A killed process is one of a machine that died."""
         lease = lease or f"{{ duration: {self.lease_ms}ms, heartbeat: {self.heartbeat_ms}ms }}"
         text = (f"group: {group or self.group}\ncandidate: {{ id: \"{name}\" }}\nlease: {lease}\nstore:\n  type: dynamodb\n"
-                f"  table: {self.table}\n  region: us-east-1\n  endpoint: \"{endpoint or the_endpoint()}\"\n")
+                f"  crash_notice: false\n  table: {self.table}\n  region: us-east-1\n  endpoint: \"{endpoint or the_endpoint()}\"\n")
         return self.file(text + "".join(f"  {line}\n" for line in store.splitlines()) + more, name)
 
     def file(self, text, name="group"):

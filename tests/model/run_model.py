@@ -288,13 +288,20 @@ def tool(command, cwd, what):
     return result.stdout
 
 
+def put_parts(configuration, directory):
+    for part in LEASE_PARTS if configuration.model == LEASE else (DATABASE,):
+        shutil.copy(MODELS / part, directory)
+
+
 def build(configuration, directory, extra=()):
+    """Where ccache is installed it keeps the compiled checkers: without a path of this tree in them."""
     spin, compiler = shutil.which("spin"), shutil.which("gcc") or shutil.which("cc")
     if not spin or not compiler:
         missing = "spin" if not spin else "a C compiler"
         raise CannotRun(f"{missing} is not installed; scripts/setup installs it (package: spin, gcc)")
+    put_parts(configuration, directory)
     defines = [f"-D{d}" for d in configuration.defines]
-    told = tool([spin, "-a", *defines, *extra, str(MODELS / configuration.model)], directory, "spin")
+    told = tool([spin, "-a", *defines, *extra, configuration.model], directory, "spin")
     if "error" in told.lower():
         raise CannotRun(f"spin does not understand the model:\n{told}")
     flags = ["-w", configuration.optimise, "-DNOREDUCE", f"-DMEMLIM={configuration.memory_mib}"]
@@ -302,7 +309,9 @@ def build(configuration, directory, extra=()):
     flags += ["-DBITSTATE"] if configuration.bits else []
     if extra:
         flags += ["-DBFS"]  # the shortest path first
-    tool([compiler, *flags, "-o", "pan", "pan.c"], directory, "the C compiler")
+    cached = [name for name in ("ccache",) if shutil.which(name)]
+    tool([*cached, compiler, *flags, "-c", "-o", "pan.o", "pan.c"], directory, "the C compiler")
+    tool([compiler, "-o", "pan", "pan.o"], directory, "the C compiler")
 
 
 def check(configuration):
@@ -330,8 +339,6 @@ def trace(configuration):
         if not (pathlib.Path(directory) / f"{configuration.model}.trail").exists():
             print("no violation, so there is no way to it")
             return 1
-        for part in LEASE_PARTS if configuration.model == LEASE else (DATABASE,):
-            shutil.copy(MODELS / part, directory)
         defines = [f"-D{d}" for d in configuration.defines]
         replay = subprocess.run([shutil.which("spin"), "-t", "-p", *defines, "-DBREADTH_FIRST", configuration.model],
                                 cwd=directory, capture_output=True, text=True, check=False).stdout

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -184,6 +185,8 @@ class Runs(unittest.TestCase):
     def test_a_model_that_is_not_understood_cannot_be_run(self):
         with tempfile.TemporaryDirectory() as directory:
             broken = pathlib.Path(directory) / run_model.LEASE
+            for part in run_model.LEASE_PARTS:
+                shutil.copy(run_model.MODELS / part, directory)
             broken.write_text("active proctype P() { nonsense }\n")
             with unittest.mock.patch.object(run_model, "MODELS", broken.parent), self.assertRaises(run_model.CannotRun):
                 run_model.check(self.tiny())

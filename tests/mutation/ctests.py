@@ -60,7 +60,7 @@ def listed_tests(build, left_out=OTHER_MATTERS):
             continue
         tests.append(Test(listed["name"], listed["command"], found.get("WORKING_DIRECTORY", str(build)),
                           float(found.get("TIMEOUT", 60)), labels, environment, found.get("PASS_REGULAR_EXPRESSION", []),
-                          found.get("FAIL_REGULAR_EXPRESSION", []), bool(found.get("RUN_SERIAL")),
+                          found.get("FAIL_REGULAR_EXPRESSION", []), bool(found.get("RUN_SERIAL")) or "quiet" in labels,
                           bool(found.get("WILL_FAIL"))))
     return tests
 

@@ -287,6 +287,20 @@ TEST(LeaderEvents, AnIdThatIsForeignOrTooOldGetsThePresentState) {
   EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 4 * static_cast<std::ptrdiff_t>(ops::LeaderEvents::kept));
 }
 
+TEST(LeaderEvents, AGroupsFollowerGetsItsEventsAlone) {
+  ops::LeaderEvents events{"r"};
+  events.note("a", "x");
+  events.note("b", "y");
+  std::optional<std::uint64_t> after;
+  const std::string present = events.since(after, "b");
+  EXPECT_NE(present.find("data: y\n"), std::string::npos);
+  EXPECT_EQ(present.find("data: x\n"), std::string::npos);
+  events.note("a", "z");
+  EXPECT_EQ(events.since(after, "b"), "");
+  events.note("b", "w");
+  EXPECT_EQ(events.since(after, "b"), "event: leader\ndata: w\nid: r-4\n\n");
+}
+
 /// Events say what was: nothing in them changes while the same candidate leads, and a term that is over by the clock is
 /// over in them.
 TEST_F(Answers, EventsComeAtChangesOfTheLeaderAlone) {
@@ -302,6 +316,14 @@ TEST_F(Answers, EventsComeAtChangesOfTheLeaderAlone) {
   stage_.pause(2'696ms);
   electors_.noteLeaders();
   EXPECT_NE(electors_.events().since(after).find(R"("leads":false,"fencing_token":null)"), std::string::npos);
+}
+
+TEST_F(Answers, EventsOfAnUnknownGroupAreNotFound) {
+  const Candidate a = started("a");
+  EXPECT_EQ(get("/events?group=nothere").status, 404);
+  const Answer answer = get("/events?group=" + std::string{electors_.snapshots().front().group});
+  EXPECT_TRUE(answer.streams);
+  EXPECT_FALSE(answer.group.empty());
 }
 
 TEST_F(Answers, HeadAndOptionsOfEventsHaveNoBody) {

@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPTIONS = set(re.findall(r"^tenure_part\((\w+)", (ROOT / "config/cmake/TenureOptions.cmake").read_text(), re.M))
+OPTIONS = {option for file in [ROOT / "config/cmake/TenureOptions.cmake", *ROOT.glob("lockcore/stores/*/option.cmake")]
+           for option in re.findall(r"^tenure_part\((\w+)", file.read_text(), re.M)}
 VERSION = re.search(r"^project\(tenure VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
 TRIPLET = "x64-linux-release"
 

@@ -16,7 +16,7 @@ def run(*arguments):
 
 
 def rows():
-    for row in ROW.finditer((ROOT / "docs" / "install.md").read_text()):
+    for row in ROW.finditer((ROOT / "tests" / "package" / "README.md").read_text()):
         more = f"/{row['more']}" if row["more"] else ""
         yield f"{SYSTEMS[row['system']]}/{row['compiler']}{more}", row["cells"]
 

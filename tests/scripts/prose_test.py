@@ -68,6 +68,12 @@ class Markers(unittest.TestCase):
         tree = {"docs/a.md": page, "examples/b/README.md": "One.\n", "tests/README.md": "Not for users.\n", "cli/a.cpp": '"a b"'}
         self.assertEqual(prose.words_of_users(tree), {"docs/a.md": 6, "examples/b/README.md": 1})
 
+    def test_the_pages_for_users_have_70000_words_at_most_and_none_has_5000(self):
+        counted = prose.words_of_users(prose.tree_of(prose.ROOT))
+        self.assertLessEqual(sum(counted.values()), 70000)
+        self.assertEqual({}, {page: count for page, count in counted.items() if count > 5000})
+        self.assertLessEqual(len((prose.ROOT / "README.md").read_text(encoding="utf-8").splitlines()), 140)
+
 
 if __name__ == "__main__":
     unittest.main()

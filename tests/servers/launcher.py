@@ -31,8 +31,10 @@ def run_beside(name, directory, command):
     if not ctest:
         execute([sys.executable, "-B", os.path.join(SCRIPTS, f"{name}_local"), "--", *command])
     # Most tests find the server running. The module of its kind would cost each of them an import.
-    server = shared.running(directory, ctest) or shared.ensure_server(kind_of(name), directory, ctest)
-    execute(command, server.environment(os.environ))
+    server = shared.running(directory, ctest)
+    if not server and sys.flags.no_site:  # what a download needs may be in a package
+        execute([sys.executable, "-B", *sys.argv])
+    execute(command, (server or shared.ensure_server(kind_of(name), directory, ctest)).environment(os.environ))
 
 
 def kind_of(name):

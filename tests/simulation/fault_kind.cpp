@@ -63,7 +63,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "cancelledWait",
                                                               "staleWriters",
                                                               "streamLies",
-                                                              "unready"};
+                                                              "unready",
+                                                              "namedSuccessor"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

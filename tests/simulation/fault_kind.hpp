@@ -79,6 +79,7 @@ enum class FaultKind : unsigned {
                     ///< run)
   streamLies,       ///< a stream of changes keeps back, repeats and invents, stands still, and ends
   unready,          ///< a candidate may not be elected for a while
+  namedSuccessor,   ///< whoever is to step down is told for whom; that candidate may be dead
   count
 };
 

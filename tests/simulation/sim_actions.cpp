@@ -272,9 +272,14 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
     if (!record) {  // somebody may have taken the lease before the record vanished
       life.heldShown = std::max({life.heldShown, life.topShown, life.lastToken});
       if (life.lock) life.lock->shownFree = false;
+      life.lastShown = {};
+      life.lastHeld = {};
       return;
     }
     const FencingToken token = record->token;
+    if (!(record->version == life.lastShown)) life.sawItHeld = !token.isNone() && life.lastHeld == token;
+    life.lastShown = record->version;
+    life.lastHeld = record->released ? FencingToken{} : token;
     life.topShown = std::max(life.topShown, token);
     const bool holds = !record->released && life.find(record->version) == nullptr;
     if (token > life.heldShown || (token == life.heldShown && !holds)) life.heldShown = holds ? token : FencingToken{};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
 namespace tenure::test {
 
 using std::chrono::nanoseconds;
@@ -82,6 +84,24 @@ void SimChecker::carries(const SimLife& writer, const LeaseRecord& truth) {
   if (!writer.data.empty() && truth.data != writer.data) violation(writer, "record", "lost the data of its holder");
 }
 
+void SimChecker::leaves(const LeaseRecord& truth) {
+  const Successor& to = truth.successor;
+  if (to.name.empty() || !truth.released) return;
+  // A challenger's clock may be a little fast.
+  left_ = {truth.version, to.name, now_ + TrueTime{std::min(to.heartbeat, truth.leaseDuration)} * 4 / 5};
+}
+
+/// A lock may have less time than a heartbeat.
+void SimChecker::takesWhatIsLeft(const SimLife& life, const WriteRequest& request) {
+  const bool left =
+      std::find(request.expected.begin(), request.expected.end(), left_.version) != request.expected.end();
+  if (left_.name.empty() || !left) return;
+  const bool named = nameOf(life.name) == left_.name;
+  points_.hit(named ? SimPoint::successorElected : SimPoint::successorPassedOver);
+  if (named || life.lock || !life.sawItHeld || lawless() || now_ >= left_.until) return;
+  violation(life, "successor", "takes at once what was released for " + left_.name);
+}
+
 void SimChecker::applied(SimLife& writer, const RecordVersion& version, const std::optional<LeaseRecord>& truth,
                          const Lives& all) {
   SentWrite* write = writer.find(version);
@@ -90,8 +110,11 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   if (write->purpose == WriteRequest::Purpose::acquire && truth) tookToken(writer, truth->token);
   if (write->applied) return;
   write->applied = true;
-  if (truth && truth->version == version) carries(writer, *truth);
+  const bool stored = truth && truth->version == version;
+  if (stored) carries(writer, *truth);
+  if (stored) leaves(*truth);
   if (write->purpose != WriteRequest::Purpose::acquire) return;
+  if (stored && !truth->successor.name.empty()) violation(writer, "successor", "keeps what the last term has left");
   if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
   if (truth && truth->token <= write->floor) {
     violation(writer, "token", "got token " + toString(truth->token) + " and knew of " + toString(write->floor));
@@ -258,6 +281,7 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   } else if (request.purpose == WriteRequest::Purpose::acquire) {
     if (life.unreadable) violation(life, "closed", "takes a record that it was told not to be understood");
     if (life.term) violation(life, "pairing", "acquires while it leads");
+    takesWhatIsLeft(life, request);
     if (life.lock && life.lock->mustExist && request.expected.empty()) {
       violation(life, "answer", "makes a record though it is to take only one that exists");
     }

@@ -81,6 +81,8 @@ class SimChecker {
   void states(const SimLife& life, const WriteRequest& request);
   void carries(const SimLife& writer, const LeaseRecord& truth);
   void overlap(const SimLife& life, const SimLife& other);
+  void leaves(const LeaseRecord& truth);
+  void takesWhatIsLeft(const SimLife& life, const WriteRequest& request);
   void tookToken(const SimLife& writer, FencingToken token);
   void wonLock(SimLife& life);
   void endedEarly(const SimLife& life, const action::Revoked& revoked);
@@ -102,6 +104,11 @@ class SimChecker {
   TrueTime lawlessUntil_{0};
   TrueTime foreignUntil_{0};
   TrueTime foreignErasedAt_{-1};  ///< when a foreign client released by deleting the record
+  struct Left {
+    RecordVersion version{};  ///< of the release
+    std::string name{};
+    TrueTime until{0};  ///< no other elector has waited for a heartbeat before
+  } left_{};            ///< what was released for somebody last
   FencingToken fence_{};
   std::string fenceOwner_{};
   std::vector<Violation> violations_;

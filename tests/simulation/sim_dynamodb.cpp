@@ -12,6 +12,7 @@
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/aws/json_client.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "lockcore/stores/dynamodb/src/record_codec.hpp"
 #include "lockcore/stores/dynamodb/src/store.hpp"
 #include "simulation/sim_dynamodb_table.hpp"
@@ -70,10 +71,12 @@ class SimDynamoDb final : public SimService {
     return true;
   }
   [[nodiscard]] bool counterLost() const override { return table_.find(std::string{counterKey}) == nullptr; }
-  void requestStepDown() override {
+  void requestStepDown(const Successor& successor) override {
     if (!record() || record()->token.isNone()) return;
     object item = *table_.find(leaseKey.name);
     item["tenureStepDown"] = object{{"N", toString(record()->token)}};
+    const std::string text = successorText(successor, record()->token);
+    if (!text.empty() && !record()->released) item["tenureSuccessor"] = object{{"S", text}};
     table_.put(leaseKey.name, std::move(item));
   }
 

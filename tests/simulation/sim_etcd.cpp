@@ -56,11 +56,6 @@ std::string erasedLine() {
 
 const char* const endOfStream = R"({"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}})";
 
-StreamLines linesOfStreams() {
-  return {[](std::size_t number) { return changedLine(leaseKey, number); },
-          [](std::size_t number) { return changedLine(LeaseKey{"another"}, number); }, erasedLine(), endOfStream};
-}
-
 class SimEtcd final : public SimService {
  public:
   explicit SimEtcd(std::uint64_t seed) : random_{seed} {}
@@ -84,14 +79,25 @@ class SimEtcd final : public SimService {
     return true;
   }
   [[nodiscard]] bool counterLost() const override { return !cluster_.keys().contains(counterKey_); }
-  void requestStepDown() override {
-    if (record()) cluster_.put(recordKey_, textOf(StoredRecord{*record(), record()->token}));
+  void requestStepDown(const Successor& successor) override {
+    if (!record()) return;
+    StoredRecord asked{*record(), record()->token};
+    if (!asked.record.released) asked.record.successor = successor;
+    cluster_.put(recordKey_, textOf(asked));
   }
 
   [[nodiscard]] bool streams() const override { return true; }
   void talk() override {
     const auto open = streams_;
     for (const auto& [number, stream] : open) stream->talk();
+  }
+
+  [[nodiscard]] StreamLines linesOfStreams() const {
+    return {[this](std::size_t number) {
+              const bool held = record() && !record()->released && cluster_.keys().contains(recordKey_);
+              return held && number % 6 > 3 ? releasedLine(number % 6 == 4 ? 0 : 1'000) : changedLine(leaseKey, number);
+            },
+            [](std::size_t number) { return changedLine(LeaseKey{"another"}, number); }, erasedLine(), endOfStream};
   }
 
   EtcdAnswer serve(SimSurroundings& world, SimLife& life, const std::string& body, const AnswerFate& fate);
@@ -107,6 +113,19 @@ class SimEtcd final : public SimService {
   }
 
  private:
+  /// The holder has released the lease, by the revision that its last write has; or `ahead` of it, as where the
+  /// cluster has gone on in another way.
+  [[nodiscard]] std::string releasedLine(std::int64_t ahead) const {
+    StoredRecord stored{*record()};
+    stored.record.released = true;
+    const std::string revision = std::to_string(cluster_.keys().at(recordKey_).changed + ahead);
+    const auto event = [&](const std::string& key, const std::string& text) {
+      return R"({"kv":{"key":")" + encoded(key) + R"(","mod_revision":")" + revision + R"(","value":")" +
+             encoded(text) + "\"}}";
+    };
+    return lineWith(event(recordKey_, textOf(stored)) + ',' +
+                    event(counterKey_, textOf(stored::Counter{stored.record.token})));
+  }
   EtcdAnswer carryOut(SimSurroundings& world, SimLife& life, const std::string& body);
   [[nodiscard]] EtcdAnswer notUnderstood(const std::string& body);
   void refresh();
@@ -139,7 +158,8 @@ class SimGateway final : public Gateway {
   [[nodiscard]] std::shared_ptr<void> stream(std::string_view /*path*/, std::string body,
                                              std::chrono::nanoseconds silence, StreamHandlers handlers) override {
     SimStream::Handlers of{handlers.onLine, [onEnd = handlers.onEnd] { onEnd("nothing was heard for too long"); }};
-    const auto stream = std::make_shared<SimStream>(world_, process_, life_, silence, linesOfStreams(), std::move(of));
+    const auto stream =
+        std::make_shared<SimStream>(world_, process_, life_, silence, service_.linesOfStreams(), std::move(of));
     const std::uint64_t number = service_.open(body, stream);
     return {stream.get(), [service = &service_, stream, number](void*) {
               stream->close();

@@ -80,7 +80,15 @@ void SimWorld::tickRecord() {
     report_.points.hit(SimPoint::counterRestored);
     noteWorld("COUNTER DELETED");
   }
-  if (happens(FaultKind::operatorStepDown)) truth_->requestStepDown();
+  if (happens(FaultKind::operatorStepDown)) truth_->requestStepDown(drawSuccessor());
+}
+
+/// One of the processes, alive or not; or a name that nobody has.
+Successor SimWorld::drawSuccessor() {
+  if (!happens(FaultKind::namedSuccessor)) return {};
+  SeededRandom& random = stream(FaultKind::namedSuccessor);
+  const std::string one = "p" + std::to_string(random.below(plan_.candidates));
+  return {random.chance(0.5) ? one : "gone", plan_.lease / 3};
 }
 
 LeaseRecord SimWorld::foreignRecord() {
@@ -184,7 +192,9 @@ void SimWorld::tickProcess(Process& process) {
     note(process, "ONE WAY");
   }
   if (happens(FaultKind::crash)) return kill(process);
-  if (happens(FaultKind::stepDown) && !life.lock) tell(process, now_, event::StepDown{"for a test"});
+  if (happens(FaultKind::stepDown) && !life.lock) {
+    tell(process, now_, event::StepDown{"for a test", drawSuccessor().name});
+  }
   if (happens(FaultKind::unready) && !life.lock) {
     const TrueTime until = now_ + upTo(stream(FaultKind::unready), 2 * lease_);
     life.disturbedUntil(until + longest_);  // a leader that stepped down leaves the lease to others for as long

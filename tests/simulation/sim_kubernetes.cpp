@@ -15,6 +15,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "lockcore/kubernetes/lease_object.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "lockcore/stores/kubernetes/src/micro_time.hpp"
 #include "lockcore/stores/kubernetes/src/record_codec.hpp"
 #include "lockcore/stores/kubernetes/src/store.hpp"
@@ -123,10 +124,13 @@ class SimKubernetes final : public SimService {
     const auto lease = leaseObjectFrom(*found->second);
     return !lease->hasAnnotation("tenure.dev/counter");
   }
-  void requestStepDown() override {
+  void requestStepDown(const Successor& successor) override {
     if (!record() || record()->token.isNone()) return;
     server_.edit(leaseKey.name, [&](object& lease) {
-      lease["metadata"].get_object()["annotations"].get_object()["tenure.dev/step-down"] = toString(record()->token);
+      object& annotations = lease["metadata"].get_object()["annotations"].get_object();
+      annotations["tenure.dev/step-down"] = toString(record()->token);
+      const std::string text = successorText(successor, record()->token);
+      if (!text.empty() && !record()->released) annotations["tenure.dev/successor"] = text;
     });
   }
 

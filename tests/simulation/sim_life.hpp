@@ -53,7 +53,10 @@ struct SimLife {
   std::chrono::nanoseconds shownLease{0};  // the lease that was shown with it last
   FencingToken topShown{};                 // in any record
   FencingToken heldShown{};  // the highest that was shown to hold the lease, or to have lost its record, and not to end
-  FencingToken toldOf{};     // reported by a resource, near enough to what it knows to be believed
+  RecordVersion lastShown{};  ///< of the last record that it was shown,
+  FencingToken lastHeld{};    ///< the token of that if it was held,
+  bool sawItHeld{false};      ///< and whether the state before it was the same term, held
+  FencingToken toldOf{};      // reported by a resource, near enough to what it knows to be believed
   FencingToken mayBelieve{};  // reported by a resource, near enough to what the store has
   bool working{false};        // the work of a term has not ended
   bool shownOwn{false};       // in this term, a read or a conflict has shown it its own record

@@ -32,7 +32,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::refusedData, 0.5);
   set(FaultKind::failover, 0.1), set(FaultKind::fork, 0.5), set(FaultKind::cancelledWait, 0.3);
   set(FaultKind::staleWriters, 1.0);
-  set(FaultKind::streamLies, 0.7);
+  set(FaultKind::streamLies, 0.7), set(FaultKind::namedSuccessor, 1.0);
   return most;
 }();
 

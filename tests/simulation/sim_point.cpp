@@ -86,7 +86,9 @@ constexpr std::array<std::string_view, simPoints> pointNames{"firstToken",
                                                              "inheritedTaken",
                                                              "blockOfTokensBegun",
                                                              "takeoverAnnounced",
-                                                             "streamLied"};
+                                                             "streamLied",
+                                                             "successorElected",
+                                                             "successorPassedOver"};
 
 }  // namespace
 

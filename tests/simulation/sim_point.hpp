@@ -99,6 +99,8 @@ enum class SimPoint : unsigned {
   blockOfTokensBegun,
   takeoverAnnounced,
   streamLied,
+  successorElected,
+  successorPassedOver,
   count
 };
 

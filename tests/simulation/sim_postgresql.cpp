@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "lockcore/port/json_text.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "lockcore/stores/postgresql/src/jobs.hpp"
 #include "lockcore/stores/postgresql/src/store.hpp"
 #include "simulation/postgresql/sim_lease_table.hpp"
@@ -59,8 +61,13 @@ class SimPostgreSql final : public SimService {
   bool put(const LeaseRecord& /*foreign*/) override { return false; }
   bool loseCounter() override { return false; }
   [[nodiscard]] bool counterLost() const override { return false; }
-  void requestStepDown() override {
-    if (record()) server_.table.row->resign = server_.table.row->token.value_or(0);
+  void requestStepDown(const Successor& successor) override {
+    if (!record()) return;
+    server_.table.row->resign = server_.table.row->token.value_or(0);
+    if (record()->released) return;
+    LeaseRecord asked = *record();
+    asked.successor = successor;
+    server_.table.row->attributes = *attributesToJson(attributesWithSuccessor(asked));
   }
 
   [[nodiscard]] bool admits(FencingToken token) const override {

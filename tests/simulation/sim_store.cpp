@@ -29,9 +29,11 @@ class ModelStore final : public SimStore {
       next.counter = record.token;
       next.openLease = record.leaseDuration;
       next.stepDown = FencingToken{};
+      record.successor = {};
       next.history = present();
     } else {
       record.token = row_.record ? row_.record->token : record.token;
+      if (row_.record && record.successor.name.empty()) record.successor = row_.record->successor;
       if (request.lengthens) next.openLease = std::max(next.openLease, record.leaseDuration);
     }
     record.released = request.purpose == WriteRequest::Purpose::release;
@@ -62,8 +64,10 @@ class ModelStore final : public SimStore {
     return true;
   }
   bool counterLost() const override { return !histories_ && row_.counter.isNone(); }
-  void requestStepDown() override {
-    if (row_.record) row_.stepDown = row_.record->token;
+  void requestStepDown(const Successor& successor) override {
+    if (!row_.record) return;
+    row_.stepDown = row_.record->token;
+    if (!row_.record->released) row_.record->successor = successor;
   }
   std::unique_ptr<SimStore> copy() const override { return histories_ ? std::make_unique<ModelStore>(*this) : nullptr; }
   std::optional<Promotion> promote(std::size_t commits) override {
@@ -175,10 +179,11 @@ class MemoryTableStore final : public SimStore {
   bool put(const LeaseRecord& /*foreign*/) override { return false; }
   bool loseCounter() override { return false; }
   bool counterLost() const override { return false; }
-  void requestStepDown() override {
+  void requestStepDown(const Successor& successor) override {
     if (!record()) return;
-    static_cast<void>(table_.change(
-        key_, [&](const stored::StoredLease& lease) { return stored::decideStepDown(record()->token, lease); }));
+    const StepDownRequest request{record()->token, successor};
+    static_cast<void>(
+        table_.change(key_, [&](const stored::StoredLease& lease) { return stored::decideStepDown(request, lease); }));
   }
 
  private:

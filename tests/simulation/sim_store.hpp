@@ -52,7 +52,7 @@ class SimTruth {
   virtual bool loseCounter() = 0;
   [[nodiscard]] virtual bool counterLost() const = 0;
   /// An operator asks the present holder to step down.
-  virtual void requestStepDown() = 0;
+  virtual void requestStepDown(const Successor& successor) = 0;
   /// Whether a transaction that checks the lease's record may write for the term of this token.
   [[nodiscard]] virtual bool admits(FencingToken /*token*/) const { return true; }
   /// What a promotion has left of the record.

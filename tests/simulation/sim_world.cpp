@@ -15,8 +15,9 @@ namespace {
 /// The time from the end of the faults to a leader, in the longest leases of the run. Three seconds are added for the
 /// backoff of errors that do not pass by themselves, which is at least one second. The parts: messages and pauses that
 /// are still under way (3), the lease of a holder that is gone (1), work that ends late (2), a candidate that has
-/// stepped down and lets others come first (2 and the rest of its lease), a backoff (1), a poll and a race (1).
-constexpr int healLeases = 11;
+/// stepped down and lets others come first (2 and the rest of its lease), a backoff (1), a poll and a race (1), a lease
+/// that is left to a candidate that is dead (1).
+constexpr int healLeases = 12;
 constexpr std::uint64_t mostAtOnce = 100'000;  // events at the same moment
 
 }  // namespace

@@ -206,6 +206,7 @@ class SimWorld final : public SimSurroundings {
   void halt(Process& process);
   void haltInStep(Process& process);
   [[nodiscard]] LeaseRecord foreignRecord();
+  [[nodiscard]] Successor drawSuccessor();
 
   const SimOptions options_;
   SimStreams streams_;

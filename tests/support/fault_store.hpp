@@ -62,7 +62,7 @@ class FaultStore final : public ForwardingStore {
     behind_->write(std::move(request), {}, [](const WriteOutcome&) {});
   }
   void requestStepDownNow(const LeaseKey& key, FencingToken token) {
-    behind_->requestStepDown(key, token, {}, [](const WriteOutcome&) {});
+    behind_->requestStepDown(key, {token}, {}, [](const WriteOutcome&) {});
   }
 
   // Watches and death notices (proofs of a process's death by the kernel), as the test defines them; else those of the

@@ -8,6 +8,12 @@
 #include "lockcore/stores/dynamodb/src/options_check.hpp"
 
 #ifdef TENURE_HAS_STORE_DYNAMODB
+#include <stdexcept>
+
+#include "config/src/ask_server.hpp"
+#include "lockcore/aws/service_access.hpp"
+#include "lockcore/net/library_version.hpp"
+
 namespace tenure::config {
 namespace {
 
@@ -149,6 +155,19 @@ void addTableKeys(Section& section) {
       boolCodec(), [](auto& options) -> auto& { return options.tableOptions.pointInTimeRecovery; });
 }
 
+ServerFacts askEndpoint(const DynamoDbStoreOptions& options) {
+  const aws::ServiceAccess access{
+      {.region = options.region, .endpoint = options.endpoint, .profile = options.profile, .caFile = options.caFile},
+      {.environment = aws::AwsEnvironment::ofProcess(),
+       .makeHttp = [](net::HttpClientOptions http) { return net::HttpClient::make(std::move(http)); }},
+      Logger{}};
+  const auto target = access.target();
+  if (!target) throw std::runtime_error{"the endpoint is not known without a call: " + access.describe()};
+  ServerFacts facts = askServer(*target->http, target->place.endpoint);
+  facts.signs = true;
+  return facts;
+}
+
 }  // namespace
 
 template <>
@@ -169,6 +188,11 @@ store:
   addPlaceKeys(section);
   addRecordKeys(section);
   addTableKeys(section);
+  section.serverBy(askEndpoint);
+  section.isBuiltOn({"OpenSSL", net::libraryVersion()});
+  section.forgetsIf([](const DynamoDbStoreOptions& options) {
+    return std::string{options.deleteOnRelease ? "store.delete_on_release is true" : ""};
+  });
   section.pathsBy([](DynamoDbStoreOptions& options, const std::filesystem::path& directory) {
     if (!options.caFile.empty()) options.caFile = (directory / options.caFile).lexically_normal().string();
   });

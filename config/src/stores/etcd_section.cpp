@@ -5,6 +5,10 @@
 #include "lockcore/runtime/regular_file.hpp"
 
 #ifdef TENURE_HAS_STORE_ETCD
+#include "config/src/ask_server.hpp"
+#include "lockcore/net/library_version.hpp"
+#include "lockcore/stores/etcd/src/link/http_gateway.hpp"
+
 namespace tenure::config {
 namespace {
 
@@ -34,11 +38,11 @@ void addUserKeys(EtcdSection& section) {
                    .about = "The user of etcd, if the cluster requires one. docs/etcd.md has the commands that create "
                             "it with minimal permissions."},
                   "the name of a user", &EtcdStoreOptions::user, "none", "NAME");
-  section.textKey({.path = "store.password_file",
-                   .fallback = "none",
-                   .example = "./etcd-password",
-                   .about = "A file whose first line is the password. It is read again when etcd refuses it."},
-                  "the path of a file", &EtcdStoreOptions::passwordFile, "none", "FILE");
+  section.secretKey({.path = "store.password_file",
+                     .fallback = "none",
+                     .example = "./etcd-password",
+                     .about = "A file whose first line is the password. It is read again when etcd refuses it."},
+                    &EtcdStoreOptions::passwordFile, "none", "FILE");
 }
 
 void addTlsKeys(EtcdSection& section) {
@@ -53,17 +57,28 @@ void addTlsKeys(EtcdSection& section) {
                    .about = "The client's certificate (PEM), if etcd requires one. With users, it must have no "
                             "common name: etcd's gateway refuses one."},
                   "the path of a file", &EtcdStoreOptions::certificate, "none", "FILE");
-  section.textKey({.path = "store.key",
-                   .fallback = "none",
-                   .example = "./client.key",
-                   .about = "The key of that certificate (PEM), without a passphrase."},
-                  "the path of a file", &EtcdStoreOptions::key, "none", "FILE");
+  section.secretKey({.path = "store.key",
+                     .fallback = "none",
+                     .example = "./client.key",
+                     .about = "The key of that certificate (PEM), without a passphrase."},
+                    &EtcdStoreOptions::key, "none", "FILE");
 }
 
 void resolveFiles(EtcdStoreOptions& options, const std::filesystem::path& directory) {
   for (std::string* path : {&options.passwordFile, &options.caFile, &options.certificate, &options.key}) {
     if (!path->empty()) *path = (directory / *path).lexically_normal().string();
   }
+}
+
+/// The first member that answers.
+ServerFacts askMembers(const EtcdStoreOptions& options) {
+  const auto client = net::HttpClient::make(etcd_store::clientOptions(options, Logger{}));
+  ServerFacts facts;
+  for (const std::string& endpoint : options.endpoints) {
+    facts = askServer(*client, net::parseUrl(endpoint).value(), "/version", {"etcd", "etcdserver"});
+    if (facts.whyNot.empty()) break;
+  }
+  return facts;
 }
 
 constexpr const char* etcdStarter =
@@ -94,6 +109,8 @@ StoreType storeType<EtcdStoreOptions>() {
     const auto password = passwordIn(options.passwordFile);
     return password ? StoreStatus{} : StoreStatus{password.error()};
   });
+  section.serverBy(askMembers);
+  section.isBuiltOn({"OpenSSL", net::libraryVersion()});
   return section.madeBy(
       [](const EtcdStoreOptions& options, Logger logger) { return makeEtcdStore(options, std::move(logger)); });
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -36,6 +37,12 @@ OptionFaults faultsOf(const KubernetesConfig& config) {
 }  // namespace tenure
 
 #ifdef TENURE_HAS_STORE_KUBERNETES
+#include <tenure/config/load_group.hpp>
+
+#include "config/src/ask_server.hpp"
+#include "lockcore/kubernetes/http_gateway.hpp"
+#include "lockcore/net/library_version.hpp"
+
 namespace tenure::config {
 
 namespace {
@@ -75,13 +82,13 @@ void addPlaceKeys(KubernetesSection& section) {
                    .about = "The namespace of the Leases. Candidates that compete have the same.",
                    .field = "store.inNamespace"},
                   "the name of a namespace", &KubernetesConfig::inNamespace, ofThePod, "NAME");
-  section.textKey(
+  section.secretKey(
       {.path = "store.kubeconfig",
        .fallback = "none",
        .example = "./kubeconfig",
        .about = "A kubeconfig file with server and user, as kubectl has, or several with colons "
                 "between, as in KUBECONFIG. Without this key and store.server the pod's service account is used."},
-      "the path of a file", &KubernetesConfig::kubeconfig, "none", "FILE");
+      &KubernetesConfig::kubeconfig, "none", "FILE");
   section.textKey({.path = "store.context",
                    .fallback = "the file's current-context",
                    .example = "production",
@@ -101,22 +108,22 @@ void addServerKeys(KubernetesSection& section) {
                    .example = "./cluster-ca.pem",
                    .about = "A PEM file of the certificates to trust instead of the system's."},
                   "the path of a file", &KubernetesConfig::caFile, "the system's; in a pod its own", "FILE");
-  section.textKey({.path = "store.token_file",
-                   .fallback = "none; in a pod its own",
-                   .example = "./token",
-                   .about = "A file with the user's token. It is read again each minute, and after a "
-                            "rejection."},
-                  "the path of a file", &KubernetesConfig::tokenFile, "none; in a pod its own", "FILE");
+  section.secretKey({.path = "store.token_file",
+                     .fallback = "none; in a pod its own",
+                     .example = "./token",
+                     .about = "A file with the user's token. It is read again each minute, and after a "
+                              "rejection."},
+                    &KubernetesConfig::tokenFile, "none; in a pod its own", "FILE");
   section.textKey({.path = "store.certificate",
                    .fallback = "none",
                    .example = "./client.crt",
                    .about = "The user's certificate (PEM), instead of a token."},
                   "the path of a file", &KubernetesConfig::certificate, "none", "FILE");
-  section.textKey({.path = "store.key",
-                   .fallback = "none",
-                   .example = "./client.key",
-                   .about = "The key of that certificate (PEM), without a passphrase."},
-                  "the path of a file", &KubernetesConfig::key, "none", "FILE");
+  section.secretKey({.path = "store.key",
+                     .fallback = "none",
+                     .example = "./client.key",
+                     .about = "The key of that certificate (PEM), without a passphrase."},
+                    &KubernetesConfig::key, "none", "FILE");
 }
 
 void addObjectKeys(KubernetesSection& section) {
@@ -164,6 +171,13 @@ StoreStatus readToken(const KubernetesConfig& config) {
   return token ? StoreStatus{} : StoreStatus{token.error()};
 }
 
+ServerFacts askApiServer(const KubernetesConfig& config) {
+  const KubernetesStoreOptions options =
+      kubernetes_store::completed(kubernetesOptionsOf(config).value(), kubernetes_store::ofProcess).value();
+  const auto client = net::HttpClient::make(kubernetes_store::clientOptions(options, Logger{}));
+  return askServer(*client, net::parseUrl(options.server).value(), "/version", {"Kubernetes", "gitVersion"});
+}
+
 constexpr const char* kubernetesStarter =
     R"(# Where the lease is kept: a Lease object of Kubernetes (1.14 or later), in the namespace of the pods that compete.
 # In a pod only permissions on leases are needed: config/kubernetes/role.yaml grants them.
@@ -187,6 +201,8 @@ StoreType storeType<KubernetesConfig>() {
   addObjectKeys(section);
   section.pathsBy(resolveFilesOfKubernetes);
   section.filesBy(readToken);
+  section.serverBy(askApiServer);
+  section.isBuiltOn({"OpenSSL", net::libraryVersion()});
   return section.madeBy(made);
 }
 

@@ -1,8 +1,12 @@
+#include <chrono>
 #include <string>
 #include <utility>
 
+#include <tenure/lockcore/clock.hpp>
+
 #include "config/src/store_section.hpp"
 #include "lockcore/stores/postgresql/src/link/options_check.hpp"
+#include "lockcore/stores/postgresql/src/link/server_account.hpp"
 
 #ifdef TENURE_HAS_STORE_POSTGRESQL
 namespace tenure::config {
@@ -43,18 +47,19 @@ void addServerKeys(PostgresqlSection& section) {
                    .example = "scheduler",
                    .about = "The role that connects. docs/postgresql.md lists the permissions that it needs."},
                   "the name of a role", &PostgresqlStoreOptions::user, "as libpq finds it");
-  section.textKey({.path = "store.passfile",
-                   .fallback = "PGPASSFILE or ~/.pgpass",
-                   .example = "./pgpass",
-                   .about = "The file with the password, in lines of host:port:database:user:password. libpq ignores "
-                            "it unless only its owner may read it."},
-                  "the path of a file", &PostgresqlStoreOptions::passfile, "as libpq finds it");
-  section.textKey({.path = "store.password_file",
-                   .fallback = "none",
-                   .example = "./db-password",
-                   .about = "A file whose first line is the password, of any mode. It is read for each connection, and "
-                            "overrides service file and PGPASSWORD."},
-                  "the path of a file", &PostgresqlStoreOptions::passwordFile, "none");
+  section.secretKey({.path = "store.passfile",
+                     .fallback = "PGPASSFILE or ~/.pgpass",
+                     .example = "./pgpass",
+                     .about = "The file with the password, in lines of host:port:database:user:password. libpq ignores "
+                              "it unless only its owner may read it."},
+                    &PostgresqlStoreOptions::passfile, "as libpq finds it");
+  section.secretKey(
+      {.path = "store.password_file",
+       .fallback = "none",
+       .example = "./db-password",
+       .about = "A file whose first line is the password, of any mode. It is read for each connection, and "
+                "overrides service file and PGPASSWORD."},
+      &PostgresqlStoreOptions::passwordFile, "none");
   section.textKey(
       {.path = "store.service",
        .fallback = "PGSERVICE or none",
@@ -89,11 +94,11 @@ void addTlsKeys(PostgresqlSection& section) {
                "the path of a file", &PostgresqlStoreOptions::sslCertificate, "none")
       .field = "store.sslCertificate";
   section
-      .textKey({.path = "store.sslkey",
-                .fallback = "none",
-                .example = "./client.key",
-                .about = "The key of that certificate. libpq refuses one that others may read."},
-               "the path of a file", &PostgresqlStoreOptions::sslKey, "none")
+      .secretKey({.path = "store.sslkey",
+                  .fallback = "none",
+                  .example = "./client.key",
+                  .about = "The key of that certificate. libpq refuses one that others may read."},
+                 &PostgresqlStoreOptions::sslKey, "none")
       .field = "store.sslKey";
 }
 
@@ -163,6 +168,16 @@ void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& di
   resolve(options.livenessDirectory);
 }
 
+ServerFacts askPostgresql(const PostgresqlStoreOptions& options) {
+  const std::int64_t sent = wallClockMillisForDisplay();
+  const postgresql_store::ServerAccount account = postgresql_store::askServerItself(options);
+  const std::chrono::milliseconds now{(sent + wallClockMillisForDisplay()) / 2};
+  ServerFacts facts{.whyNot = account.fault};
+  if (!account.version.empty()) facts.version = "PostgreSQL " + account.version;
+  if (account.clock) facts.skew = std::chrono::round<std::chrono::seconds>(*account.clock - now);
+  return facts;
+}
+
 constexpr const char* starter =
     R"(# Where the lease is kept: a table in PostgreSQL, for any number of processes on any number of machines.
 # The connection string is libpq's. It has no password: that is in a file, a passfile (~/.pgpass), a service file or PGPASSWORD.
@@ -191,12 +206,19 @@ StoreType storeType<PostgresqlStoreOptions>() {
   addNoticeKeys(section);
   section.pathsBy(resolveAll);
   section.filesBy(postgresql_store::readLocalFiles);
+  section.keepsFilesIn([](const PostgresqlStoreOptions& options) {
+    return NamedPath{"store.liveness_dir", options.livenessDirectory};
+  });
+  section.serverBy(askPostgresql);
+  section.isBuiltOn({"libpq", postgresql_store::libraryVersion()});
   section.schemaBy([](const PostgresqlStoreOptions& options, const std::string& role) {
     return postgresqlSchemaSql(options, role.empty() ? options.user : role);
   });
   section.commitsBy([](const PostgresqlStoreOptions& options) {
     return CommitRule{"synchronous_commit: " + commitCodec().write(options.commit),
-                      options.commit != PostgresqlCommit::local};
+                      options.commit != PostgresqlCommit::local,
+                      "set store.synchronous_commit: on and synchronous_standby_names at the server: "
+                      "docs/postgresql/replication.md."};
   });
   return section.madeBy([](const PostgresqlStoreOptions& options, Logger logger) {
     return makePostgresqlStore(options, std::move(logger));

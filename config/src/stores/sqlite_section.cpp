@@ -2,6 +2,7 @@
 
 #include "config/src/store_section.hpp"
 #include "lockcore/stores/sqlite/src/access.hpp"
+#include "lockcore/stores/sqlite/src/library_version.hpp"
 
 namespace tenure::config {
 
@@ -21,10 +22,6 @@ store:
       textCodec("the path of a file"), [](auto& options) -> auto& { return options.path; });
   file.word = "FILE";
   section.key(
-      {.path = "store.death_notice",
-       .about = "Whether another candidate takes over at once from a holder on this machine that crashed."},
-      boolCodec(), [](auto& options) -> auto& { return options.deathNotice; });
-  section.key(
       {.path = "store.mode",
        .about = "The mode of a new database, whatever the umask. The files next to a database have its mode and its "
                 "group. A user who may read them can stop all elections with a lock. An existing database keeps its "
@@ -38,6 +35,11 @@ store:
                             "that only read (mode 0640). Without it the system chooses one."},
                   "the name of a group of this machine", &SqliteStoreOptions::group, "off");
   section.accessBy(sqlite_store::lookAtAccess);
+  section.keepsFilesIn([](const SqliteStoreOptions& options) {
+    const std::string directory = std::filesystem::path{options.path}.parent_path().string();
+    return NamedPath{"store.path", directory.empty() ? "." : directory};
+  });
+  section.isBuiltOn({"SQLite", sqlite_store::libraryVersion()});
   section.pathsBy([](SqliteStoreOptions& options, const std::filesystem::path& directory) {
     const std::filesystem::path path = directory / options.path;
     // The meaning of `..` depends on whether the component before it is a link; links are refused when the file is

@@ -172,8 +172,8 @@ void SingletonScheduler::start() {
   if (auto* own = inItsProcess(impl_)) own->elector().start();
 }
 
-void SingletonScheduler::stepDown(std::string why) {
-  if (auto* own = inItsProcess(impl_)) own->elector().stepDown(std::move(why));
+void SingletonScheduler::stepDown(std::string why, std::string successor) {
+  if (auto* own = inItsProcess(impl_)) own->elector().stepDown(std::move(why), std::move(successor));
 }
 
 void SingletonScheduler::requestStop(std::function<void(ReleaseResult)> done) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "metric_table.hpp"
 
@@ -108,6 +109,14 @@ Answer leaderAnswer(std::string_view query, WatchedElectors& electors) {
   return out;
 }
 
+/// With `group`, the events of that one alone.
+Answer eventsAnswer(std::string_view query, const WatchedElectors& electors) {
+  std::string group = parameter(query, "group").value_or("");
+  if (!group.empty() && electors.find(group) == nullptr)
+    return {.status = 404, .body = "there is no such group here\n"};
+  return {.type = "text/event-stream", .streams = true, .group = std::move(group)};
+}
+
 /// What a client sends to a proxy, `http://host/path`, is for every server to understand (RFC 9112, 3.2.2).
 constexpr std::string_view scheme = "http://";
 
@@ -156,7 +165,7 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   if (path == "/leader") {
     out = leaderAnswer(query, electors);
   } else if (path == "/events") {
-    out = {.type = "text/event-stream", .streams = true};
+    out = eventsAnswer(query, electors);
   } else if (path == "/livez") {
     out = yesOrNo(!electors.stalled(), "ok", "the renewal thread is stuck");
   } else if (path == "/readyz") {

@@ -18,6 +18,7 @@ struct Answer {
   std::string body{};
   bool tellsMethods{false};  ///< with the header Allow
   bool streams{false};       ///< it has no end: the events of WatchedElectors follow the header
+  std::string group{};       ///< whose events those are; empty: of all groups
 };
 
 /// For a target such as `/leader?standbyok`. What depends on the clock is read in this call. `accept`: the header of

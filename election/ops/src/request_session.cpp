@@ -128,8 +128,8 @@ Task<bool> RequestSession::serveOne() {
       co_return false;
     }
     const auto id = request["Last-Event-ID"];
-    co_return co_await stream(messageOf(answer, method, 11, false),
-                              electors_.events().numberOf({id.data(), id.size()}));
+    co_return co_await stream(messageOf(answer, method, 11, false), electors_.events().numberOf({id.data(), id.size()}),
+                              answer.group);
   }
   const bool sent = co_await send(messageOf(answer, method, request.version(), keepAlive));
   co_return sent&& keepAlive;
@@ -143,7 +143,7 @@ Task<bool> RequestSession::send(std::string message) {
 
 /// Until the client leaves, or its machine no longer acknowledges anything. A comment from time to time shows both
 /// sides that the other is there.
-Task<bool> RequestSession::stream(std::string head, std::optional<std::uint64_t> after) {
+Task<bool> RequestSession::stream(std::string head, std::optional<std::uint64_t> after, std::string group) {
   constexpr std::chrono::seconds quiet{5};
   constexpr unsigned int unacknowledgedMillis = 10'000;  // a Unix socket has no such option, and needs none
   (void)::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledgedMillis,
@@ -152,7 +152,7 @@ Task<bool> RequestSession::stream(std::string head, std::optional<std::uint64_t>
   Instant sentAt = readClock();
   Timer pause{socket_.get_executor()};
   while (!clientHasLeft()) {
-    text += electors_.events().since(after);
+    text += electors_.events().since(after, group);
     if (text.empty() && elapsedForHolder(sentAt, readClock()) >= quiet) text = ":\n\n";
     if (!text.empty()) {
       limit(options_.requestTime);

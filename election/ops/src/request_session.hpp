@@ -51,7 +51,7 @@ class RequestSession : public std::enable_shared_from_this<RequestSession> {
   [[nodiscard]] Task<bool> serveOne();
   [[nodiscard]] bool isForUs(const http::request_header<>& request) const;
   [[nodiscard]] Task<bool> send(std::string message);
-  [[nodiscard]] Task<bool> stream(std::string head, std::optional<std::uint64_t> after);
+  [[nodiscard]] Task<bool> stream(std::string head, std::optional<std::uint64_t> after, std::string group);
   [[nodiscard]] bool clientHasLeft() noexcept;
   [[nodiscard]] Task<void> closeGently();
   void limit(std::chrono::milliseconds time);

@@ -139,8 +139,10 @@ class CountingStore final : public ForwardingStore {
   void listName(std::string name, CallOptions options, ListHandler handler) override {
     behind_->listName(std::move(name), options, counted(Operation::list, std::move(handler)));
   }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    behind_->requestStepDown(key, token, options, counted(Operation::requestStepDown, std::move(handler)));
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
+    behind_->requestStepDownFor(key, std::move(request), options,
+                                counted(Operation::requestStepDown, std::move(handler)));
   }
   void remove(const LeaseKey& key, RecordVersion seen, CallOptions options, WriteHandler handler) override {
     behind_->remove(key, std::move(seen), options, counted(Operation::remove, std::move(handler)));

@@ -15,7 +15,7 @@ namespace tenure::ops {
 void LeaderEvents::note(const std::string& group, const std::string& data) {
   const auto known = lastOf_.find(group);
   if (known != lastOf_.end() && known->second.data == data) return;
-  const Event event{++last_, data};
+  const Event event{++last_, group, data};
   lastOf_.insert_or_assign(group, event);
   recent_.push_back(event);
   if (recent_.size() > kept) recent_.pop_front();
@@ -30,16 +30,19 @@ std::optional<std::uint64_t> LeaderEvents::numberOf(std::string_view id) const {
   return number;
 }
 
-std::string LeaderEvents::since(std::optional<std::uint64_t>& after) const {
+std::string LeaderEvents::since(std::optional<std::uint64_t>& after, std::string_view group) const {
   const std::optional<std::uint64_t> from = std::exchange(after, last_);
   std::string out;
+  const auto add = [&](const Event& event) {
+    if (group.empty() || event.group == group) out += textOf(event);
+  };
   if (from && last_ - *from <= recent_.size()) {
-    for (std::size_t i = recent_.size() - (last_ - *from); i < recent_.size(); ++i) out += textOf(recent_[i]);
+    for (std::size_t i = recent_.size() - (last_ - *from); i < recent_.size(); ++i) add(recent_[i]);
     return out;
   }
   std::map<std::uint64_t, const Event*> sorted;  // by number
-  for (const auto& [group, event] : lastOf_) sorted.emplace(event.number, &event);
-  for (const auto& [number, event] : sorted) out += textOf(*event);
+  for (const auto& [name, event] : lastOf_) sorted.emplace(event.number, &event);
+  for (const auto& [number, event] : sorted) add(*event);
   return out;
 }
 

@@ -31,12 +31,13 @@ class LeaderEvents {
   /// The number of the event that an id names; empty: it is of another process, or of none that was ever sent.
   [[nodiscard]] std::optional<std::uint64_t> numberOf(std::string_view id) const;
   /// All after that one, as text/event-stream, and moves `after` to the last. Where it is empty or too old: the last
-  /// event of each group.
-  [[nodiscard]] std::string since(std::optional<std::uint64_t>& after) const;
+  /// event of each group. `group`: only this one's; empty: all.
+  [[nodiscard]] std::string since(std::optional<std::uint64_t>& after, std::string_view group = {}) const;
 
  private:
   struct Event {
     std::uint64_t number;
+    std::string group;
     std::string data;
   };
   [[nodiscard]] std::string textOf(const Event& event) const;

@@ -169,8 +169,7 @@ TEST_F(DoctorReads, FilesWithTheirRights) {
   chmod(directory_.file("group.yaml").c_str(), 0646);
   chmod(directory_.file("secret").c_str(), 0600);
   const StoreFiles store{.secrets = {{"store.key", directory_.file("secret")}, {"store.passfile", "/no/such"}},
-                         .directoryKey = "store.path",
-                         .directory = directory_.path()};
+                         .directory = {"store.path", directory_.path()}};
   const FilesFacts facts = readFiles(directory_.file("group.yaml"), store);
   EXPECT_EQ(facts.config.mode, 0646U);
   ASSERT_EQ(facts.secrets.size(), 2U);
@@ -180,7 +179,7 @@ TEST_F(DoctorReads, FilesWithTheirRights) {
   ASSERT_TRUE(facts.place && facts.place->system);
   EXPECT_GT(facts.place->system->freeBytes, 0U);
   EXPECT_FALSE(facts.place->system->readOnly);
-  const FilesFacts elsewhere = readFiles("group.yaml", {.directoryKey = "store.path", .directory = "/no/such"});
+  const FilesFacts elsewhere = readFiles("group.yaml", {.directory = {"store.path", "/no/such"}});
   EXPECT_FALSE(elsewhere.place->system);
   EXPECT_NE(elsewhere.place->directory.error, "");
   EXPECT_EQ(elsewhere.configDirectory.path, ".");
@@ -188,22 +187,20 @@ TEST_F(DoctorReads, FilesWithTheirRights) {
 
 TEST(DoctorStoreFiles, AreThoseThatTheSectionNames) {
   EXPECT_EQ(filesOf(SqliteStoreOptions{.path = "/var/lib/x/leases.db"}),
-            (StoreFiles{.directoryKey = "store.path", .directory = "/var/lib/x"}));
-  EXPECT_EQ(filesOf(SqliteStoreOptions{.path = "leases.db"}).directory, ".");
+            (StoreFiles{.directory = {"store.path", "/var/lib/x"}}));
+  EXPECT_EQ(filesOf(SqliteStoreOptions{.path = "leases.db"}).directory.path, ".");
   EXPECT_EQ(filesOf(MemoryStoreOptions{}), StoreFiles{});
   EXPECT_EQ(filesOf(PostgresqlStoreOptions{
                 .passfile = "/p", .passwordFile = "/w", .sslKey = "/k", .livenessDirectory = "/l"}),
             (StoreFiles{{{"store.passfile", "/p"}, {"store.password_file", "/w"}, {"store.sslkey", "/k"}},
-                        "store.liveness_dir",
-                        "/l",
-                        true,
+                        {"store.liveness_dir", "/l"},
                         true}));
   EXPECT_EQ(filesOf(EtcdStoreOptions{.passwordFile = "/p"}).secrets,
             (std::vector<NamedPath>{{"store.password_file", "/p"}}));
   KubernetesConfig kubernetes;
   kubernetes.kubeconfig = "/k";
   EXPECT_EQ(filesOf(kubernetes).secrets, (std::vector<NamedPath>{{"store.kubeconfig", "/k"}}));
-  EXPECT_TRUE(filesOf(DynamoDbStoreOptions{}).hasSecrets);
+  EXPECT_TRUE(filesOf(DynamoDbStoreOptions{}).hasServer);
 }
 
 TEST(DoctorVersions, AreNumbers) {

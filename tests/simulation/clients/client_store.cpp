@@ -62,9 +62,11 @@ class ClientStore final : public ExtendedStore {
         unanswered<ListOutcome>);
   }
   [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return world_.plan().together; }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
     call<WriteOutcome>(
-        options, std::move(handler), [this, key, token] { return world_.requestStepDown(key, token); },
+        options, std::move(handler),
+        [this, key, request = std::move(request)] { return world_.requestStepDown(key, request); },
         [](const char* what, bool) { return WriteOutcome{Unknown{passing(what)}}; });
   }
 

@@ -152,8 +152,8 @@ class World final : public VirtualSystem {
   [[nodiscard]] WallReading wallReading(const Life& life) const;
   [[nodiscard]] JobJudge& jobs() noexcept { return judgeOfJobs_; }
   WriteOutcome apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed = nullptr);
-  WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) {
-    return table_.change(key, [&](const stored::StoredLease& lease) { return stored::decideStepDown(token, lease); });
+  WriteOutcome requestStepDown(const LeaseKey& key, const StepDownRequest& request) {
+    return table_.change(key, [&](const stored::StoredLease& lease) { return stored::decideStepDown(request, lease); });
   }
   [[nodiscard]] MemoryTable& table() noexcept { return table_; }
   [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const {

@@ -74,7 +74,7 @@ void World::disturb() {
   const LeaseRecord record = *leases[load.below(leases.size())].record;
   const LeaseKey key = leases[load.below(leases.size())].key;
   if (happens(Disturbance::operatorStepDown)) {
-    if (const auto seen = recordOf(key)) static_cast<void>(requestStepDown(key, seen->token));
+    if (const auto seen = recordOf(key)) static_cast<void>(requestStepDown(key, {seen->token}));
   }
   if (happens(Disturbance::erase)) {
     if (const auto seen = recordOf(key)) {

@@ -73,8 +73,9 @@ TEST(DynamoDbLayout, twoLeasesNeverShareOneItem) {
 
 TEST(DynamoDbLayout, noUserAttributeCanTouchTheLock) {
   const Layout layout{DynamoDbStoreOptions{.table = "locks", .sortKey = "range", .ttlAttribute = "expires"}};
-  for (const char* name : {"key", "range", "ownerName", "leaseDuration", "recordVersionNumber", "isReleased", "data",
-                           "tenureToken", "tenureStepDown", "tenureBeacon", "tenureFuture", "expires"}) {
+  for (const char* name :
+       {"key", "range", "ownerName", "leaseDuration", "recordVersionNumber", "isReleased", "data", "tenureToken",
+        "tenureStepDown", "tenureBeacon", "tenureSuccessor", "tenureFuture", "expires"}) {
     WriteRequest write = test::request(WriteRequest::Purpose::acquire, {});
     write.record.attributes = {{name, "1"}};
     const auto refused = layout.errorOf(write);

@@ -114,7 +114,7 @@ ListOutcome ScriptedStore::listName(std::string name) {
 
 WriteOutcome ScriptedStore::stepDown(const LeaseKey& key, FencingToken token) {
   return answerOf<WriteOutcome>(*scheduler_, [&](WriteHandler handler) {
-    store_->requestStepDown(key, token, {std::chrono::seconds{5}}, std::move(handler));
+    store_->requestStepDown(key, {token}, {std::chrono::seconds{5}}, std::move(handler));
   });
 }
 

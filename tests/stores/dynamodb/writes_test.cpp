@@ -166,13 +166,31 @@ TEST(DynamoDbRenewal, withoutAnExpectationNothingIsWritten) {
 
 TEST(DynamoDbRenewal, newAttributesAreReadBeforeSoThatOldOnesGo) {
   ScriptedStore store;
-  store.ok("{\"Item\":" + lockItem("one", "me", 7, R"(,"old":{"S":"x"})") + '}');
+  store.ok(pairOf(lockItem("one", "me", 7, R"(,"old":{"S":"x"})") + ',' + counterItem(7)));
   store.ok(renewed("new"));
   WriteRequest write = request(Purpose::renew, {"one"});
   write.record.attributes = {{"fresh", "1"}};
   EXPECT_TRUE(std::holds_alternative<Applied>(store.write(write)));
-  ASSERT_EQ(store.operations(), (Names{"GetItem", "UpdateItem"}));
+  ASSERT_EQ(store.operations(), (Names{"BatchGetItem", "UpdateItem"}));
   EXPECT_NE(store.client().sent[1].body.find(R"("#u1":"old")"), std::string::npos);
+}
+
+TEST(DynamoDbRenewal, writesTheDataThatItsRuleSays) {
+  const auto bodyOf = [](const std::string& data, DataRule rule) {
+    ScriptedStore store;
+    if (rule == DataRule::keepIfAny)
+      store.ok(pairOf(lockItem("one", "me", 7, R"(,"data":{"B":"AP8="})") + ',' + counterItem(7)));
+    store.ok(renewed("new"));
+    WriteRequest write = request(Purpose::renew, {"one"});
+    write.record.data = data;
+    write.dataRule = rule;
+    EXPECT_TRUE(std::holds_alternative<Applied>(store.write(write)));
+    return store.client().sent.back().body;
+  };
+  EXPECT_NE(bodyOf("new", DataRule::replaceUnlessEmpty).find(R"(#d=:d)"), std::string::npos);
+  EXPECT_EQ(bodyOf("", DataRule::replaceUnlessEmpty).find("#d"), std::string::npos);
+  EXPECT_NE(bodyOf("", DataRule::replace).find("REMOVE #r,#b,#d"), std::string::npos);
+  EXPECT_EQ(bodyOf("new", DataRule::keepIfAny).find("#d"), std::string::npos) << "there are some";
 }
 
 TEST(DynamoDbAcquire, isOneReadOneTransactionAndOneReadThatProvesIt) {
@@ -196,6 +214,16 @@ TEST(DynamoDbAcquire, aConflictThatTheReadShowsIsNotWritten) {
   store.ok(pairOf(""));
   EXPECT_TRUE(isConflictWithNothing(store.write(request(Purpose::acquire, {"one"}))));
   EXPECT_EQ(store.operations(), (Names{"BatchGetItem", "BatchGetItem", "BatchGetItem"}));
+}
+
+// An earlier write of this candidate may arrive between the read and the transaction.
+TEST(DynamoDbAcquire, isUnknownWhereAnotherExpectedVersionCameBetween) {
+  ScriptedStore store;
+  store.ok(pairOf(lockItem("one", "me", 41) + ',' + counterItem(41)));
+  const std::string image = R"({"Code":"ConditionalCheckFailed","Item":)" + lockItem("two", "me", 41) + '}';
+  store.fails(serviceError("TransactionCanceledException", 400, cancelled(image, none)));
+  EXPECT_TRUE(isUnknown(store.write(request(Purpose::acquire, {"one", "two"}))));
+  EXPECT_NE(store.client().sent[1].body.find(R"("#v IN (:e0) AND #o=:h")"), std::string::npos);
 }
 
 TEST(DynamoDbAcquire, neverOverwritesAForeignItem) {

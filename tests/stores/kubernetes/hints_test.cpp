@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
 #include <tenure/testing/manual_runtime.hpp>
@@ -27,6 +28,7 @@ class StreamGateway final : public Gateway {
 
   void call(Request request, std::chrono::nanoseconds /*timeout*/, OutcomeHandler handler) override {
     lists += request.method == "GET" ? 1 : 0;
+    if (!request.body.empty()) lastBody = request.body;
     scheduler_->post([this, request, handler] {
       const bool all = request.target.find("labelSelector") != std::string::npos;
       if (refuses && *refuses == all) {
@@ -57,6 +59,7 @@ class StreamGateway final : public Gateway {
   [[nodiscard]] std::string describe() const override { return "test"; }
 
   int lists{0};
+  std::string lastBody{};
   int ended{0};
   std::optional<bool> refuses{};  ///< to list all (true), or a single one (false)
   std::vector<std::string> targets{};
@@ -155,6 +158,60 @@ TEST_F(KubernetesHints, tellsTakeoversByClientGoAndNotItsHeartbeats) {
   EXPECT_EQ(hints(), 1);
   write("", 3, "18");
   EXPECT_EQ(hints(), 1);
+}
+
+/// What a candidate does that has watched a holder for a whole lease.
+class KubernetesReleases : public KubernetesHints {
+ protected:
+  void SetUp() override {
+    take("a", "bob");
+    watching_ = candidate_->watch({"a"}, [] {});
+    scheduler_->runReady();
+    scheduler_->advance(10s);
+    apply(contract::renew({"a"}, "bob", {last_}));
+    ASSERT_FALSE(read().released);
+    gateway_->lists = 0;
+  }
+  LeaseRecord read() {
+    std::optional<LeaseRecord> record;
+    candidate_->read({"a"}, {1s}, [&](const ReadOutcome& answer) { record = answer.value(); });
+    scheduler_->runReady();
+    return record.value();
+  }
+  WriteOutcome acquire(const RecordVersion& version) {
+    std::optional<WriteOutcome> outcome;
+    candidate_->write(contract::acquire({"a"}, "alice", {version}), {1s},
+                      [&](WriteOutcome answer) { outcome = std::move(answer); });
+    scheduler_->runReady();
+    return outcome.value();
+  }
+
+  const std::shared_ptr<LeaseStore> candidate_ = makeStore({"default"}, {gateway_, {}, scheduler_});
+  std::shared_ptr<void> watching_{};
+};
+
+TEST_F(KubernetesReleases, areTakenByOnePutThatRequiresUidAndResourceVersion) {
+  apply(contract::release({"a"}, "bob", {last_}));
+  const LeaseRecord told = read();
+  ASSERT_TRUE(told.released);
+  const auto lease =
+      boost::json::parse(server_.handle("GET", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a", "").body);
+  EXPECT_TRUE(std::holds_alternative<Applied>(acquire(told.version)));
+  EXPECT_EQ(gateway_->lists, 0) << "the watch has shown the object";
+  const auto put = boost::json::parse(gateway_->lastBody);
+  for (const char* member : {"uid", "resourceVersion"}) {
+    EXPECT_EQ(put.at("metadata").at(member), lease.at("metadata").at(member)) << member;
+  }
+}
+
+TEST_F(KubernetesReleases, anObjectThatWasMadeAnewIsNotTakenForTheOneThatWasReleased) {
+  apply(contract::release({"a"}, "bob", {last_}));
+  const LeaseRecord told = read();
+  ASSERT_TRUE(told.released);
+  server_.erase("a");
+  take("a", "carol");
+  EXPECT_TRUE(std::holds_alternative<Conflict>(acquire(told.version)));
+  EXPECT_EQ(gateway_->lists, 1) << "one read follows";
 }
 
 TEST_F(KubernetesHints, thereIsOneStreamAndNoneWhileNobodyWatches) {

@@ -162,12 +162,14 @@ TEST(KubernetesTexts, aRemovalLeavesTheCounterAndNothingOfTheTerm) {
   full.record.data = "payload";
   full.record.attributes = {{"a", "b"}};
   full.record.livenessFile = LivenessFile{"id", "boot", 1, 2};
+  full.record.successor = {"b", std::chrono::seconds{3}};
   const LeaseObject seen = parsed(edit(leaseOf("billing", "{}"), {.record = full}).text, "222");
+  EXPECT_TRUE(seen.hasAnnotation("tenure.dev/successor"));
   const Edited edited = edit(seen, {.counter = Counter{FencingToken{222}}});
   const LeaseObject after = parsed(edited.text, "223");
   EXPECT_NE(edited.text.find(R"("annotations":{"tenure.dev/layout":"1","tenure.dev/)"), std::string::npos);
-  for (const char* name : {"holder", "version", "token", "lease-ms", "released", "step-down", "acquired-ms",
-                           "renewed-ms", "beacon", "data", "attributes", "open-lease-ms"}) {
+  for (const char* name : {"holder", "version", "token", "lease-ms", "released", "step-down", "successor",
+                           "acquired-ms", "renewed-ms", "beacon", "data", "attributes", "open-lease-ms"}) {
     EXPECT_FALSE(after.hasAnnotation(std::string{"tenure.dev/"} + name)) << name;
   }
   const auto lease = storedIn({where, billing}, after);

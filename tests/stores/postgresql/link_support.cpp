@@ -80,13 +80,14 @@ std::string LogLines::all() const {
   return all;
 }
 
-TestLink::TestLink(PostgresqlStoreOptions options, net::Lookup lookup) {
+TestLink::TestLink(PostgresqlStoreOptions options, net::Lookup lookup, Job warmUp) {
   (*texts_)[static_cast<std::size_t>(StatementId::notify)] = "SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p";
   link_ = postgresql_store::makeLink({.store = std::move(options),
                                       .text = [texts = texts_](StatementId id, bool) -> const std::string& {
                                         return (*texts)[static_cast<std::size_t>(id)];
                                       },
                                       .channel = channel_,
+                                      .warmUp = std::move(warmUp),
                                       .logger = log.logger(),
                                       .lookup = std::move(lookup)});
 }

@@ -74,7 +74,7 @@ class TestLink {
   using Statement = postgresql_store::Statement;
   using StatementId = postgresql_store::StatementId;
 
-  explicit TestLink(PostgresqlStoreOptions options, net::Lookup lookup = net::systemLookup);
+  explicit TestLink(PostgresqlStoreOptions options, net::Lookup lookup = net::systemLookup, Job warmUp = {});
   explicit TestLink(const std::string& connection = sharedServer())
       : TestLink{PostgresqlStoreOptions{.connection = connection}} {}
 

@@ -64,7 +64,7 @@ std::optional<Statement> statementFrom(SeededRandom& random, Requests& requests,
   const WriteRequest request = requests.next();
   const std::uint64_t kind = random.below(10);
   if (kind == 0) return statementOf(seen, key, stored::decideRemoval(requests.version(), seen));
-  if (kind == 1) return statementOf(seen, key, stored::decideStepDown(FencingToken{1 + random.below(5)}, seen));
+  if (kind == 1) return statementOf(seen, key, stored::decideStepDown({FencingToken{1 + random.below(5)}}, seen));
   if (kind == 2) {
     const StoredTokens tokens = tokensFrom(seen.row);
     return statementOf(seen, key, stored::decideTokens(tokens, tokens, FencingToken{1 + random.below(9)}, "by hand"));

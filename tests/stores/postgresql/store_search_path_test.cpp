@@ -93,7 +93,7 @@ TEST(PostgresqlDefaults, OfTheDatabaseChangeNoStatement) {
                               "idle_in_transaction_session_timeout = 60000",
                               "lock_timeout = 1",
                               "row_security = off",
-                              "plan_cache_mode = force_generic_plan",
+                              "plan_cache_mode = force_custom_plan",
                               "force_parallel_mode = on",
                               "parallel_setup_cost = 0",
                               "parallel_tuple_cost = 0"}) {

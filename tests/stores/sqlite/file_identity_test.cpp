@@ -103,7 +103,7 @@ TEST_F(SqliteFileIdentity, aRemovalOrARequestInAFileThatIsNoLongerThereIsNotAppl
   Actor foreigner{path_};
   ASSERT_EQ(foreigner.ask("lock"), "ok");
   const auto removal = store_->startRemove(key_, version());
-  const auto request = store_->startStepDown({"led"}, store_->record({"led"}).token);
+  const auto request = store_->startStepDown({"led"}, {store_->record({"led"}).token});
   EXPECT_FALSE(eventually([&] { return removal->answers() + request->answers() > 0; }, std::chrono::milliseconds{100}));
   moveAway();
   ASSERT_EQ(foreigner.ask("unlock"), "ok");

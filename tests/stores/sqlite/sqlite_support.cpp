@@ -6,8 +6,8 @@
 
 namespace tenure::sqlite_test {
 
-Store::Store(const std::string& path, bool deathNotice, Logger logger) {
-  calls_.emplace(makeSqliteStore({.path = path, .deathNotice = deathNotice}, std::move(logger)), ledger_);
+Store::Store(const std::string& path, bool crashNotice, Logger logger) {
+  calls_.emplace(makeSqliteStore({.path = path, .crashNotice = crashNotice}, std::move(logger)), ledger_);
 }
 
 Store::~Store() { close(); }

@@ -31,7 +31,7 @@ using contract::StoreCalls;
 /// A store on `path` whose calls block and are counted.
 class Store {
  public:
-  explicit Store(const std::string& path, bool deathNotice = true, Logger logger = {});
+  explicit Store(const std::string& path, bool crashNotice = true, Logger logger = {});
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;

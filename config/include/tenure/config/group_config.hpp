@@ -108,6 +108,7 @@ struct HooksConfig {
 struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{};                   ///< has no path yet, so it must be given
+  bool crashNotice{true};                ///< `store.crash_notice`; of SQLite: SqliteStoreOptions::crashNotice instead
   LogLevel logLevel{LogLevel::info};     ///< `log.level`
   LogFormat logFormat{LogFormat::text};  ///< `log.format`
   std::string httpListen{};              ///< `http.listen`, for HttpListener of tenure::ops; empty: off

@@ -70,7 +70,13 @@ class TENURE_API LeaderElector {
   /// Gives leadership up in an orderly way if it is held: stop token, drain, release (I9). It stays a candidate, but
   /// does not compete for one lease duration, so that another candidate gets the lease. Returns at once. Does nothing
   /// if this candidate does not lead.
-  void stepDown(std::string why = {});
+  ///
+  /// `successor`: the name (CandidateOptions::id) of the candidate for which the lease is released; empty: for any.
+  /// The others leave it alone for one heartbeat, counted from when they see the release, and then compete as ever: a
+  /// candidate that is dead, not ready or does not exist costs that heartbeat. Any candidate of that name may take
+  /// the lease. Throws std::invalid_argument for a text that no candidate can have as its name, and for this
+  /// candidate's own name.
+  void stepDown(std::string why = {}, std::string successor = {});
 
   /// Whether this candidate may be elected; without a call it may. Call it before start() for a process that has to
   /// warm up. A candidate that is not ready sees who leads and shows its errors as ever, but does not

@@ -112,6 +112,14 @@ struct LivenessFile {
   friend bool operator==(const LivenessFile&, const LivenessFile&) = default;
 };
 
+/// The candidate to which a leader leaves the lease. It only delays others: no token, wait or right depends on it.
+struct Successor {
+  std::string name{};                      ///< of the candidate, as nameOf() gives it; empty: none is named
+  std::chrono::milliseconds heartbeat{0};  ///< for how long others leave the released lease alone, at most its lease
+
+  friend bool operator==(const Successor&, const Successor&) = default;
+};
+
 /// The longest lease that a record may state. A longer one is refused as corrupt, never silently waited for.
 inline constexpr std::chrono::milliseconds maxRecordLease = std::chrono::hours{24 * 7};
 
@@ -131,6 +139,9 @@ struct LeaseRecord {
   /// Of a record without a token, which another client wrote: that client marks what it releases, and does not delete
   /// it. If the record vanishes, it was deleted by hand, and its holder may live.
   bool keptAtRelease{false};
+  /// In a held record, the candidate to which the holder was asked to leave the lease; in a released one, the
+  /// candidate for which it was released. An acquisition clears it.
+  Successor successor{};
   std::optional<LivenessFile> livenessFile{};       ///< the place of the holder's liveness file, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
   std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers

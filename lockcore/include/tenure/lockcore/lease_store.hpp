@@ -51,8 +51,9 @@ struct WriteRequest {
   /// it must be the store's present one. An acquisition whose versions have none must not meet an inherited record.
   std::vector<RecordVersion> expected;
 
-  /// The new state. For acquire the store fills in `token`. Empty `attributes` leave those of the stored record as they
-  /// are; so does empty `data`, unless `dataRule` says otherwise.
+  /// The new state. For acquire the store fills in `token`, and names no successor. Empty `attributes` leave those of
+  /// the stored record as they are; so does empty `data`, unless `dataRule` says otherwise. A renewal or a release
+  /// without a `successor` keeps the one that is stored.
   LeaseRecord record;
 
   /// acquire only: the new token must be greater than this, than the counter and than the stored record's token.

@@ -99,14 +99,14 @@ class DynamoDbStore final : public ExtendedStore {
     dynamodb_store::listPage(core_, prefix, from, deadlineOf(options), std::move(handler));
   }
 
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
     auto refused = errorOfKey(key);
+    if (!refused) refused = errorOf(key, request);
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
-    const auto call = std::make_shared<LeaseCall>(
-        LeaseCall{core_, key, deadlineOf(options), std::move(handler), "asking for a step-down of", false});
-    // No term has such a token, and the request would ask DynamoDB to compare with a negative number.
-    if (token.isNone() || token > maxFencingToken) return answerConflict(call, std::nullopt);
-    askToStepDown(call, token);
+    askToStepDown(std::make_shared<LeaseCall>(LeaseCall{core_, key, deadlineOf(options), std::move(handler),
+                                                        "asking for a step-down of", false}),
+                  request);
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {

@@ -8,16 +8,17 @@
 
 #include "json_text.hpp"
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/successor_text.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
 
 constexpr std::string_view companionMark = "#fence";
 
-constexpr std::array<std::string_view, attributeCount> aliases{"#k", "#c", "#o", "#l", "#v", "#r", "#d",
-                                                               "#t", "#s", "#a", "#n", "#b", "#w", "#x"};
-constexpr std::array<std::string_view, attributeCount> valueAliases{":k", ":c", ":o", ":l", ":v", ":r", ":d",
-                                                                    ":t", ":s", ":a", ":n", ":b", ":w", ":x"};
+constexpr std::array<std::string_view, attributeCount> aliases{"#k", "#c", "#o", "#l", "#v", "#r", "#d", "#t",
+                                                               "#s", "#a", "#n", "#b", "#w", "#e", "#x"};
+constexpr std::array<std::string_view, attributeCount> valueAliases{":k", ":c", ":o", ":l", ":v", ":r", ":d", ":t",
+                                                                    ":s", ":a", ":n", ":b", ":w", ":e", ":x"};
 
 const boost::json::string* memberOf(const boost::json::object& item, std::string_view attribute,
                                     std::string_view type) noexcept {
@@ -69,9 +70,21 @@ Layout::Layout(const DynamoDbStoreOptions& options)
     : table_{options.table},
       hasSortKey_{!options.sortKey.empty()},
       sortKeyValue_{options.sortKeyValue},
-      names_{options.partitionKey,  options.sortKey, "ownerName",       "leaseDuration",     "recordVersionNumber",
-             "isReleased",          "data",          "tenureToken",     "tenureStepDown",    "tenureAcquiredMillis",
-             "tenureRenewedMillis", "tenureBeacon",  "tenureOpenLease", options.ttlAttribute},
+      names_{options.partitionKey,
+             options.sortKey,
+             "ownerName",
+             "leaseDuration",
+             "recordVersionNumber",
+             "isReleased",
+             "data",
+             "tenureToken",
+             "tenureStepDown",
+             "tenureAcquiredMillis",
+             "tenureRenewedMillis",
+             "tenureBeacon",
+             "tenureOpenLease",
+             std::string{successorAttribute},
+             options.ttlAttribute},
       tableMember_{"\"TableName\":" + inQuotes(options.table)} {
   for (std::size_t i = 0; i < attributeCount; ++i) {
     aliasMembers_[i] = '"' + std::string{aliases[i]} + "\":" + inQuotes(names_[i]);

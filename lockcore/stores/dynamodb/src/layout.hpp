@@ -31,9 +31,10 @@ enum class Attribute {
   livenessFile,  ///< tenureBeacon S
   openLease,     ///< tenureOpenLease N, milliseconds, of the companion item: the lease of a term that has not ended; 0:
                  ///< none
+  successor,     ///< tenureSuccessor S: for whom the term is or will be released; absent: for nobody in particular
   ttl,           ///< N, epoch seconds; its name is an option
 };
-inline constexpr std::size_t attributeCount = 14;
+inline constexpr std::size_t attributeCount = 15;
 
 /// "#o": the name of an attribute in expressions. Expressions never contain attribute names themselves, because a
 /// table's key may have any name, even a reserved word.

@@ -15,6 +15,13 @@ void answerNotUnderstood(const LeaseCall& call, const StoreError& error) {
   call.handler(Rejected{error});
 }
 
+/// With a state of which the rule makes the change once more, a copy that is still out may be carried out yet.
+void answerChanged(const LeaseCall& call, const Pair& pair) {
+  stored::Decision now = call.decide(pair);
+  if (auto* outcome = std::get_if<WriteOutcome>(&now)) return call.handler(std::move(*outcome));
+  call.handler(Unknown{{ErrorClass::transient, call.name().text() + ": others keep changing it; it is tried again"}});
+}
+
 /// A read of both items.
 struct PairRead {
   CorePtr core;
@@ -72,9 +79,16 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
                  });
 }
 
-void askToStepDown(const LeaseCallPtr& call, FencingToken token) {
-  send(call->core, "UpdateItem", stepDownRequest(call->core->layout, call->key, token), call->deadline,
-       [call, token](const aws::JsonOutcome& outcome) {
+void askToStepDown(const LeaseCallPtr& call, const StepDownRequest& request) {
+  call->decide = [request](const Pair& pair) { return stored::decideStepDown(request, pair); };
+  StoredRecord term;
+  term.record.token = request.token;
+  const stored::Decision decision = call->decide(Pair{term, {}});
+  const auto* change = std::get_if<stored::Change>(&decision);
+  // No term has such a token, and the request would ask DynamoDB to compare with a negative number.
+  if (change == nullptr || request.token > maxFencingToken) return answerConflict(call, std::nullopt);
+  send(call->core, "UpdateItem", stepDownRequest(call->core->layout, call->key, term, *change->record), call->deadline,
+       [call, token = request.token](const aws::JsonOutcome& outcome) {
          const auto reply = parseReply(call->name(), outcome);
          if (reply.has_error()) return answerFault(call, reply.error());
          call->handler(askedIn(call->subject(), call->name(), token, *reply));
@@ -85,11 +99,11 @@ void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::o
   if (image) {
     auto stored = itemIn(call->subject(), {{"Item", *image}});
     if (stored.has_error()) return answerNotUnderstood(*call, stored.error());
-    return call->handler(Conflict{std::optional{std::move((*stored)->record)}});
+    return answerChanged(*call, Pair{std::move(*stored), {}});
   }
   // Either there is no item, or the server does not return images (servers from before June 2023, some emulators).
   readPair(call->core, call->key, call->doing, call->deadline, [call](const StoreResult<Pair>& pair) {
-    if (pair.has_value()) return call->handler(Conflict{pair->answer().value()});
+    if (pair.has_value()) return answerChanged(*call, *pair);
     if (pair.error().errorClass == ErrorClass::corrupt) return answerNotUnderstood(*call, pair.error());
     call->handler(Conflict{});
   });

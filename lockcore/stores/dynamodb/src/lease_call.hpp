@@ -1,12 +1,14 @@
 // The calls about one lease: what they send and how the answers become outcomes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "core.hpp"
 #include "errors.hpp"
 #include "lockcore/port/extended_store.hpp"
+#include "lockcore/stored/decisions.hpp"
 #include "replies.hpp"
 
 namespace tenure::dynamodb_store {
@@ -19,6 +21,8 @@ struct LeaseCall {
   WriteHandler handler;
   std::string_view doing;    ///< "renewing"
   bool leavesVersion{true};  ///< shows in the record whether a copy of the request was applied
+  /// What the rule of a write (lockcore/stored/decisions.hpp) makes of a state for this call.
+  std::function<stored::Decision(const Pair&)> decide{};
 
   [[nodiscard]] CallName name() const { return {core->where, doing, &key}; }
   [[nodiscard]] Subject subject() const { return {core->layout, core->where, key}; }
@@ -32,10 +36,10 @@ void readPair(const CorePtr& core, const LeaseKey& key, std::string_view doing, 
 
 /// The counter's item is read only where there is no lock item.
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler);
-void askToStepDown(const LeaseCallPtr& call, FencingToken token);
+void askToStepDown(const LeaseCallPtr& call, const StepDownRequest& request);
 
-/// The condition of a write did not hold. Answers with the state that the service returned, or else with the state as
-/// it is read now.
+/// The condition of a write did not hold. Answers what the rule says of the state that the service returned, or else of
+/// the state as it is read now.
 void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::object>& image);
 
 /// A request of a write was answered with an error.

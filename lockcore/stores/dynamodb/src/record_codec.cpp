@@ -9,6 +9,7 @@
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
 #include "lockcore/port/store_checks.hpp"
+#include "lockcore/port/successor_text.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
@@ -91,6 +92,11 @@ class ItemReader {
     return found != nullptr ? livenessFileFrom(viewOf(*found)) : std::nullopt;
   }
 
+  [[nodiscard]] Successor successor(FencingToken term) const {
+    const auto* found = textIn(item_, layout_.nameOf(Attribute::successor));
+    return found != nullptr ? successorFrom(viewOf(*found), term) : Successor{};
+  }
+
   std::string data() {
     if (!has(Attribute::data)) return {};
     const auto* found = bytesIn(item_, layout_.nameOf(Attribute::data));
@@ -147,6 +153,7 @@ StoreResult<StoredRecord> recordFrom(const Layout& layout, const std::string& wh
   record.data = reader.data();
   out.stepDown = reader.token(Attribute::stepDown);
   if (!reader.fault().empty()) return corruptItem(layout, where, key, reader.fault(), item);
+  record.successor = reader.successor(record.token);
   record.livenessFile = reader.livenessFile();
   record.attributes = reader.attributes();
   record.acquiredAtMillis = reader.display(Attribute::acquired);

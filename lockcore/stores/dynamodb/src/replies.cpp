@@ -193,13 +193,13 @@ std::optional<double> costIn(const object& body) {
   return units->to_number<double>();
 }
 
-WriteOutcome writtenIn(const Subject& subject, const CallName& call, const WriteRequest& request, const object& body) {
+WriteOutcome writtenIn(const Subject& subject, const CallName& call, const RecordVersion& version, const object& body) {
   const Layout& layout = subject.layout;
   const object* attributes = objectIn(body, "Attributes");
-  const auto* version =
+  const auto* shown =
       attributes != nullptr ? dynamodb_store::textIn(*attributes, layout.nameOf(Attribute::version)) : nullptr;
-  if (version == nullptr) return Unknown{doesNotTell(call)};
-  if (std::string_view{version->data(), version->size()} != request.record.version.text()) {
+  if (shown == nullptr) return Unknown{doesNotTell(call)};
+  if (std::string_view{shown->data(), shown->size()} != version.text()) {
     return Unknown{{ErrorClass::transient, call.text() + ": the answer is about another write"}};
   }
   const FencingToken token = tokenOf(*attributes, layout.nameOf(Attribute::token));

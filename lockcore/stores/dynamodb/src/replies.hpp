@@ -56,9 +56,9 @@ struct Pair : stored::StoredLease {
 /// What the answer says that the request cost, in capacity units; empty if it does not say so.
 [[nodiscard]] std::optional<double> costIn(const boost::json::object& body);
 
-/// The answer of updateRequest. Applied if it shows the new version as the item's version, which only the table can
-/// know. Else Unknown.
-[[nodiscard]] WriteOutcome writtenIn(const Subject& subject, const CallName& call, const WriteRequest& request,
+/// The answer of updateRequest. Applied if it shows `version` as the item's version, which only the table can know.
+/// Else Unknown.
+[[nodiscard]] WriteOutcome writtenIn(const Subject& subject, const CallName& call, const RecordVersion& version,
                                      const boost::json::object& body);
 
 /// The answer of stepDownRequest: applied if it shows the item with the request for that term. Else Unknown.

@@ -3,6 +3,7 @@
 #include "expression.hpp"
 #include "json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
+#include "lockcore/port/successor_text.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
@@ -27,14 +28,13 @@ std::int64_t signedToken(FencingToken token) { return static_cast<std::int64_t>(
 
 /// Every ownership write sets the whole state. A takeover that left `isReleased` behind would make a live lock look
 /// free.
-void setState(Expression& update, const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
-  const LeaseRecord& record = request.record;
+void setState(Expression& update, const Layout& layout, const LeaseRecord& record, std::int64_t expiresAt) {
   update.setText(Attribute::lease, std::to_string(record.leaseDuration.count()));
   update.setText(Attribute::version, record.version.text());
   update.setNumber(Attribute::acquired, record.acquiredAtMillis);
   update.setNumber(Attribute::renewed, record.renewedAtMillis);
-  if (layout.hasTtl()) update.setNumber(Attribute::ttl, details.epochSeconds + details.ttl.count());
-  if (request.purpose == WriteRequest::Purpose::release) {
+  if (layout.hasTtl()) update.setNumber(Attribute::ttl, expiresAt);
+  if (record.released) {
     update.setText(Attribute::released, "1");
   } else {
     update.remove(Attribute::released);
@@ -46,21 +46,43 @@ void setState(Expression& update, const Layout& layout, const WriteRequest& requ
   }
 }
 
-void setPayload(Expression& update, const WriteRequest& request, const WriteDetails& details) {
-  const LeaseRecord& record = request.record;
-  const bool keepsData = request.dataRule == DataRule::keepIfAny && details.hasData;
-  if (!record.data.empty() && !keepsData) update.setBytes(Attribute::data, record.data);
-  if (record.data.empty() && request.dataRule == DataRule::replace) update.remove(Attribute::data);
-  if (record.attributes.empty()) return;
-  for (const auto& [name, text] : record.attributes) update.setUserText(name, text);
-  for (const auto& [name, text] : details.stored) {
-    if (!record.attributes.contains(name)) update.removeUser(name);
+/// Empty: nobody is named.
+void setSuccessor(Expression& update, const LeaseRecord& next) {
+  const std::string text = successorText(next.successor, next.token);
+  text.empty() ? update.remove(Attribute::successor) : update.setText(Attribute::successor, text);
+}
+
+/// Within a term, an operator may have removed our attributes from the item; then they are set again. Present ones
+/// stay, and the answer returns them: that is how the holder learns of a request to step down without a read.
+void setTerm(Expression& update, const StoredRecord& next, bool isSameTerm) {
+  if (isSameTerm) {
+    update.setMissingNumber(Attribute::token, signedToken(next.record.token));
+    update.setMissingNumber(Attribute::stepDown, signedToken(next.stepDown));
+  } else {
+    update.setNumber(Attribute::token, signedToken(next.record.token));
+    update.setNumber(Attribute::stepDown, signedToken(next.stepDown));
+  }
+  // A holder does not know who is named already, and leaves that as it is.
+  if (!isSameTerm || !next.record.successor.name.empty()) setSuccessor(update, next.record);
+}
+
+/// What the change leaves as it was seen is not sent.
+void setPayload(Expression& update, const LeaseRecord& seen, const LeaseRecord& next) {
+  if (next.data.empty() && !seen.data.empty()) update.remove(Attribute::data);
+  if (!next.data.empty() && next.data != seen.data) update.setBytes(Attribute::data, next.data);
+  if (next.attributes == seen.attributes) return;
+  for (const auto& [name, text] : next.attributes) update.setUserText(name, text);
+  for (const auto& [name, text] : seen.attributes) {
+    if (!next.attributes.contains(name)) update.removeUser(name);
   }
 }
 
-void requireOwnTerm(Expression& expression, const WriteRequest& request) {
-  expression.requireOneOf(Attribute::version, request.expected);
-  expression.requireText(Attribute::owner, ":o", request.record.holder);
+/// The record is as the change was decided from. Its version is another one after each write.
+void requireSeen(Expression& expression, const Swap& swap) {
+  const auto& seen = *swap.seen.record;
+  if (!seen) return expression.requireAbsent(Attribute::partition);
+  expression.requireOneOf(Attribute::version, swap.versions);
+  expression.requireText(Attribute::owner, ":h", seen->record.holder);
 }
 
 /// The counter's item has the shape of a released lock, so that scans of the AWS Java lock client can read it. It has
@@ -73,8 +95,9 @@ void setCompanionShape(Expression& update) {
 }
 
 /// The second half of a transaction; it closes the lock item's part and the whole request.
-void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey& key, const Companion& companion,
-                         const stored::Counter& next) {
+void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey& key, const Swap& swap) {
+  const Companion& companion = swap.seen.companion;
+  const stored::Counter& next = *swap.change.counter;
   Expression update{layout};
   update.setNumber(Attribute::token, signedToken(next.token));
   update.setNumber(Attribute::openLease, next.openLease.count());
@@ -96,25 +119,28 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
   body += "}}]}";
 }
 
-std::string startedTransaction(const Layout& layout, std::string_view opening) {
-  std::string body{opening};
-  body.reserve(2 * usualBody);
-  body += layout.tableMember();
-  return body;
+/// The lock item, with its key and condition.
+void appendRecordUpdate(std::string& body, const Layout& layout, const LeaseKey& key, const Swap& swap) {
+  const StoredRecord none;
+  const auto& item = *swap.seen.record;
+  const StoredRecord& seen = item ? *item : none;
+  const StoredRecord& next = *swap.change.record;
+  const bool isSameTerm = item && next.record.token == seen.record.token;
+  Expression update{layout};
+  if (!isSameTerm) update.setText(Attribute::owner, next.record.holder);
+  setState(update, layout, next.record, swap.expiresAt);
+  setTerm(update, next, isSameTerm);
+  setPayload(update, seen.record, next.record);
+  requireSeen(update, swap);
+  appendKeyMember(body, layout, layout.keyOf(key));
+  update.appendTo(body);
 }
 
-/// The item of a renewal or a release, with its key and condition.
-void appendRenewal(std::string& body, const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
-  Expression update{layout};
-  setState(update, layout, request, details);
-  // An operator may have removed our attributes from the item; then they are set again. Present ones stay, and the
-  // answer returns them: that is how the holder learns of a request to step down without a read.
-  update.setMissingNumber(Attribute::token, signedToken(request.record.token));
-  update.setMissingNumber(Attribute::stepDown, 0);
-  setPayload(update, request, details);
-  requireOwnTerm(update, request);
-  appendKeyMember(body, layout, layout.keyOf(request.key));
-  update.appendTo(body);
+void appendRecordDelete(std::string& body, const Layout& layout, const LeaseKey& key, const Swap& swap) {
+  Expression condition{layout};
+  requireSeen(condition, swap);
+  appendKeyMember(body, layout, layout.keyOf(key));
+  condition.appendTo(body);
 }
 
 }  // namespace
@@ -160,59 +186,32 @@ std::string queryRequest(const Layout& layout, std::string_view name, std::strin
   return body;
 }
 
-std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
+std::string updateRequest(const Layout& layout, const LeaseKey& key, const Swap& swap) {
   std::string body = started(layout);
-  appendRenewal(body, layout, request, details);
+  appendRecordUpdate(body, layout, key, swap);
   body += R"(,"ReturnValues":"UPDATED_NEW")";
   body.append(tellImage) += '}';
   return body;
 }
 
-std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                           const Companion& companion, const stored::Counter& next) {
+std::string transactRequest(const Layout& layout, const LeaseKey& key, const Swap& swap) {
+  std::string body;
+  body.reserve(2 * usualBody);
+  body += swap.change.erasesRecord() ? R"({"TransactItems":[{"Delete":{)" : R"({"TransactItems":[{"Update":{)";
+  body += layout.tableMember();
+  swap.change.erasesRecord() ? appendRecordDelete(body, layout, key, swap)
+                             : appendRecordUpdate(body, layout, key, swap);
+  appendCounterUpdate(body, layout, key, swap);
+  return body;
+}
+
+std::string stepDownRequest(const Layout& layout, const LeaseKey& key, const StoredRecord& seen,
+                            const StoredRecord& next) {
   Expression update{layout};
-  update.setText(Attribute::owner, request.record.holder);
-  setState(update, layout, request, details);
-  update.setNumber(Attribute::token, signedToken(next.token));
-  update.setNumber(Attribute::stepDown, 0);
-  setPayload(update, request, details);
-  if (!details.present) {
-    update.requireAbsent(Attribute::partition);
-  } else {
-    update.requireOneOf(Attribute::version, request.expected);
-  }
-  std::string body = startedTransaction(layout, R"({"TransactItems":[{"Update":{)");
-  appendKeyMember(body, layout, layout.keyOf(request.key));
-  update.appendTo(body);
-  appendCounterUpdate(body, layout, request.key, companion, next);
-  return body;
-}
-
-std::string lengthenRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                            const Companion& companion, const stored::Counter& next) {
-  std::string body = startedTransaction(layout, R"({"TransactItems":[{"Update":{)");
-  appendRenewal(body, layout, request, details);
-  appendCounterUpdate(body, layout, request.key, companion, next);
-  return body;
-}
-
-std::string removeRequest(const Layout& layout, const LeaseKey& key, const LeaseRecord& seen,
-                          const Companion& companion, const stored::Counter& next) {
-  Expression condition{layout};
-  condition.requireOneOf(Attribute::version, {seen.version});
-  condition.requireText(Attribute::owner, ":o", seen.holder);
-  std::string body = startedTransaction(layout, R"({"TransactItems":[{"Delete":{)");
-  appendKeyMember(body, layout, layout.keyOf(key));
-  condition.appendTo(body);
-  appendCounterUpdate(body, layout, key, companion, next);
-  return body;
-}
-
-std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token) {
-  Expression update{layout};
-  update.setNumber(Attribute::stepDown, signedToken(token));
-  update.requireNumber(Attribute::token, ":q", signedToken(token));
-  update.requireAbsent(Attribute::released);
+  update.setNumber(Attribute::stepDown, signedToken(next.stepDown));
+  setSuccessor(update, next.record);
+  update.requireNumber(Attribute::token, ":q", signedToken(seen.record.token));
+  if (!seen.record.released) update.requireAbsent(Attribute::released);
   std::string body = started(layout);
   appendKeyMember(body, layout, layout.keyOf(key));
   update.appendTo(body);

@@ -1,15 +1,13 @@
 // The bodies of the requests about leases. Pure: the same arguments give the same text.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "layout.hpp"
-#include "record_codec.hpp"
+#include "replies.hpp"
 
 namespace tenure::dynamodb_store {
 
@@ -26,37 +24,23 @@ namespace tenure::dynamodb_store {
 /// Query of all items of this partition key, strongly consistent; `startKey` as above.
 [[nodiscard]] std::string queryRequest(const Layout& layout, std::string_view name, std::string_view startKey);
 
-using Attributes = std::map<std::string, std::string>;
-
-/// What an ownership write does in addition to the request itself.
-struct WriteDetails {
-  /// The user's attributes in the item as it was read. Those that the request does not keep are removed. Only used if
-  /// the request brings attributes.
-  Attributes stored{};
-  bool present{true};            ///< acquire only: there is an item
-  bool hasData{false};           ///< the item that was read has data; for DataRule::keepIfAny
-  std::int64_t epochSeconds{0};  ///< for the time-to-live attribute
-  std::chrono::seconds ttl{0};
+/// A change, and the state that it was decided from. A request is made of nothing else: its condition is that the state
+/// is still so, and it writes the change.
+struct Swap {
+  Pair seen;
+  std::vector<RecordVersion> versions{};  ///< the record has one of these; none: there is no record
+  stored::Change change{};
+  std::int64_t expiresAt{0};  ///< epoch seconds, for the time-to-live attribute
 };
 
-/// UpdateItem for renew and release. `request.expected` is not empty.
-[[nodiscard]] std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details);
+/// UpdateItem of the lock item, for a change that leaves the counter as it is.
+[[nodiscard]] std::string updateRequest(const Layout& layout, const LeaseKey& key, const Swap& swap);
 
-/// TransactWriteItems for acquire: writes the lock item, and moves the counter from what `companion` says to `next`.
-[[nodiscard]] std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                                         const Companion& companion, const stored::Counter& next);
+/// TransactWriteItems of both items, for a change of the counter. The lock item is written, or deleted.
+[[nodiscard]] std::string transactRequest(const Layout& layout, const LeaseKey& key, const Swap& swap);
 
-/// The same for a renewal that lengthens the lease: as updateRequest, and in addition the counter states the longer
-/// lease.
-[[nodiscard]] std::string lengthenRequest(const Layout& layout, const WriteRequest& request,
-                                          const WriteDetails& details, const Companion& companion,
-                                          const stored::Counter& next);
-
-/// The same for a removal: deletes the lock item if it has this version and holder, and moves the counter from what
-/// `companion` says to `next`.
-[[nodiscard]] std::string removeRequest(const Layout& layout, const LeaseKey& key, const LeaseRecord& seen,
-                                        const Companion& companion, const stored::Counter& next);
-
-[[nodiscard]] std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token);
+/// UpdateItem that asks the term of `seen` to step down, for a change that is decided from that term alone.
+[[nodiscard]] std::string stepDownRequest(const Layout& layout, const LeaseKey& key, const StoredRecord& seen,
+                                          const StoredRecord& next);
 
 }  // namespace tenure::dynamodb_store

@@ -87,10 +87,10 @@ void requireToken(object& request, const Layout& layout, const std::string& stor
   request["ExpressionAttributeNames"] = std::move(names);
 }
 
-object recordChange(const Layout& layout, const LeaseKey& key, const StoredTokens& expected, FencingToken token,
-                    const std::string& version) {
+object recordChange(const Layout& layout, const LeaseKey& key, const StoredTokens& expected,
+                    const std::optional<stored::Correction>& correction) {
   object request{{"TableName", layout.table()}, {"Key", keyObject(layout, layout.keyOf(key))}};
-  if (!expected.hasRecord()) {
+  if (!correction) {
     request["ConditionExpression"] = "attribute_not_exists(#k)";
     request["ExpressionAttributeNames"] = object{{"#k", layout.nameOf(Attribute::partition)}};
     return {{"ConditionCheck", std::move(request)}};
@@ -104,33 +104,36 @@ object recordChange(const Layout& layout, const LeaseKey& key, const StoredToken
   auto& values = request["ExpressionAttributeValues"];
   if (!values.is_object()) values.emplace_object();
   values.as_object()[":seen"] = object{{"S", expected.version}};
-  values.as_object()[":next"] = object{{"S", version}};
-  values.as_object()[":token"] = object{{"N", toString(token)}};
+  values.as_object()[":next"] = object{{"S", correction->version}};
+  values.as_object()[":token"] = object{{"N", toString(correction->token)}};
   values.as_object()[":yes"] = object{{"S", "1"}};
   values.as_object()[":none"] = object{{"N", "0"}};
   request["UpdateExpression"] = "SET #t = :token, #v = :next, #r = :yes, #s = :none REMOVE #b";
   return {{"Update", std::move(request)}};
 }
 
-/// Writes the whole item again, in the shape of a released lock (see setCompanionShape). It states no open term.
-object counterChange(const Layout& layout, const LeaseKey& key, const StoredTokens& expected, FencingToken token) {
+/// Writes the whole item again, in the shape of a released lock (see setCompanionShape).
+object counterChange(const Layout& layout, const LeaseKey& key, const StoredTokens& expected,
+                     const stored::Counter& next) {
   object item = keyObject(layout, layout.companionOf(key));
   item[layout.nameOf(Attribute::owner)] = object{{"S", "tenure fencing counter"}};
   item[layout.nameOf(Attribute::lease)] = object{{"S", "1000"}};
   item[layout.nameOf(Attribute::version)] = object{{"S", "tenure-fence"}};
   item[layout.nameOf(Attribute::released)] = object{{"S", "1"}};
-  item[layout.nameOf(Attribute::token)] = object{{"N", toString(token)}};
+  item[layout.nameOf(Attribute::token)] = object{{"N", toString(next.token)}};
+  item[layout.nameOf(Attribute::openLease)] = object{{"N", std::to_string(next.openLease.count())}};
   object request{{"TableName", layout.table()}, {"Item", std::move(item)}};
   requireToken(request, layout, expected.counter, "");
   return {{"Put", std::move(request)}};
 }
 
 /// Only the table is believed: something between us and the service could have made up an answer.
-void confirm(const LeaseCallPtr& call, FencingToken token, const std::string& version) {
-  readBoth(call->core, call->key, call->deadline, [call, token, version](const StoreResult<StoredTokens>& found) {
+void confirm(const LeaseCallPtr& call, const stored::Change& change) {
+  readBoth(call->core, call->key, call->deadline, [call, change](const StoreResult<StoredTokens>& found) {
     if (found.has_error()) return call->handler(Unknown{found.error()});
-    const bool set = found->counter == toString(token) && (version.empty() || found->version == version);
-    if (set) return call->handler(Applied{token});
+    const bool set = found->counter == toString(change.counter->token) &&
+                     (!change.correction || found->version == change.correction->version);
+    if (set) return call->handler(change.applied);
     call->handler(Unknown{
         {ErrorClass::transient,
          call->name().text() +
@@ -147,14 +150,15 @@ void readTokens(const CorePtr& core, const LeaseKey& key, const Deadline& deadli
 
 void setTokens(const LeaseCallPtr& call, const StoredTokens& expected, FencingToken token) {
   SystemRandom random;
-  const std::string version = expected.hasRecord() ? uuid4(random) : std::string{};
+  // The transaction itself looks whether the tokens are as expected.
+  const auto change = std::get<stored::Change>(stored::decideTokens(expected, expected, token, uuid4(random)));
   const Layout& layout = call->core->layout;
-  const object request{{"TransactItems", array{recordChange(layout, call->key, expected, token, version),
-                                               counterChange(layout, call->key, expected, token)}}};
+  const object request{{"TransactItems", array{recordChange(layout, call->key, expected, change.correction),
+                                               counterChange(layout, call->key, expected, *change.counter)}}};
   send(call->core, "TransactWriteItems", boost::json::serialize(request), call->deadline,
-       [call, token, version](const aws::JsonOutcome& outcome) {
+       [call, change](const aws::JsonOutcome& outcome) {
          const auto reply = parseReply(call->name(), outcome);
-         if (reply.has_value()) return confirm(call, token, version);
+         if (reply.has_value()) return confirm(call, change);
          const Fault& fault = reply.error();
          if (fault.maybeApplied) return call->handler(Unknown{fault.error});
          const Cause cause = causeIn(call->name(), fault);

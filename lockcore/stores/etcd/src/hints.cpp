@@ -6,15 +6,34 @@
 
 #include "record_codec.hpp"
 #include "requests.hpp"
+#include "state.hpp"
 
 namespace tenure::etcd_store {
 namespace {
 
-stored::LeaseChange changeIn(const LeaseKey& key, const std::string& where, const WatchEvent& event) {
+/// A release writes both keys in one step, and all of a step comes in one line. Null: it is none, or the counter has
+/// stayed as it was, and so is not known.
+stored::LoadedLease releaseIn(const Keys& keys, const std::string& where, const LeaseKey& key, const WatchLine& line,
+                              const KeyValue& record) {
+  const auto counter = std::find_if(line.events.begin(), line.events.end(), [&](const WatchEvent& event) {
+    return !event.erased && event.entry.changedAt == record.changedAt && keys.leaseAtCounter(event.entry.key) == key;
+  });
+  if (counter == line.events.end()) return nullptr;
+  return std::make_shared<const State>(stateOf(keys, where, key, {record.changedAt, record.value},
+                                               {record.changedAt, counter->entry.value}, record.changedAt));
+}
+
+stored::LeaseChange changeIn(const Keys& keys, const std::string& where, const LeaseKey& key, const WatchLine& line,
+                             const WatchEvent& event) {
   stored::LeaseChange change{key};
   if (event.erased) return change;
   const auto read = recordFrom({where, key, event.entry.key}, event.entry.value);
-  if (read.has_value() && !read->record.released) change.term = toString(read->record.token);
+  if (read.has_error()) return change;
+  if (read->record.released) {
+    change.release = releaseIn(keys, where, key, line, event.entry);
+  } else {
+    change.term = toString(read->record.token);
+  }
   return change;
 }
 
@@ -38,7 +57,8 @@ bool tellsLoss(const Keys& keys, const WatchLine& line) {
 stored::StreamEvent streamEventIn(const Keys& keys, const std::string& where, const WatchLine& line) {
   stored::StreamEvent streamed{line.created, !line.events.empty(), tellsLoss(keys, line)};
   for (const WatchEvent& event : line.events) {
-    if (const auto key = keys.leaseAtRecord(event.entry.key)) streamed.changes.push_back(changeIn(*key, where, event));
+    const auto key = keys.leaseAtRecord(event.entry.key);
+    if (key) streamed.changes.push_back(changeIn(keys, where, *key, line, event));
   }
   return streamed;
 }

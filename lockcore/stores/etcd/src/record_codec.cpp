@@ -10,6 +10,7 @@
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "record_members.hpp"
 
 namespace tenure::etcd_store {
@@ -33,9 +34,9 @@ void appendMember(std::string& out, std::string_view name, std::string_view text
 }
 
 void appendPayload(std::string& out, const LeaseRecord& record) {
-  if (!record.attributes.empty()) {
+  if (const auto attributes = attributesWithSuccessor(record); !attributes.empty()) {
     std::string inner;
-    for (const auto& [name, text] : record.attributes) appendMember(inner, name, text);
+    for (const auto& [name, text] : attributes) appendMember(inner, name, text);
     startMember(out, member::attributes) += inner += '}';
   }
   if (record.data.empty()) return;
@@ -184,6 +185,7 @@ StoreResult<StoredRecord> recordFrom(const Place& place, std::string_view text) 
   if (parsed->contains(member::stepDown)) out.stepDown = reader.token(member::stepDown, 0);
   record.data = reader.data();
   record.attributes = reader.attributes();
+  takeSuccessor(record);
   if (!reader.fault().empty()) return corruptValue(place, reader.fault());
   record.livenessFile = reader.livenessFile();
   record.acquiredAtMillis = reader.display(member::acquired);

@@ -22,25 +22,28 @@ std::optional<Slot> slotIn(const Part& part, const std::string& key) {
 
 }  // namespace
 
-boost::system::result<State, Misunderstood> stateIn(const Core& core, const LeaseKey& key, const TxnReply& reply) {
-  const std::string recordKey = core.keys.recordOf(key);
-  const std::string counterKey = core.keys.counterOf(key);
-  if (reply.parts.size() != 2) return Misunderstood{"the answer does not have what was asked for"};
-  auto record = slotIn(reply.parts[0], recordKey);
-  auto counter = slotIn(reply.parts[1], counterKey);
-  if (!record || !counter) return Misunderstood{"the answer has another key than was asked for"};
+State stateOf(const Keys& keys, const std::string& where, const LeaseKey& key, Slot record, Slot counter,
+              std::int64_t revision) {
   State state;
-  state.revision = static_cast<std::uint64_t>(reply.revision);
-  state.recordSlot = std::move(*record);
-  state.counterSlot = std::move(*counter);
+  state.revision = static_cast<std::uint64_t>(revision);
+  state.recordSlot = std::move(record);
+  state.counterSlot = std::move(counter);
   state.nothing = !state.recordSlot.value && !state.counterSlot.value;
   if (state.recordSlot.value) {
-    auto read = recordFrom({core.where, key, recordKey}, *state.recordSlot.value);
+    auto read = recordFrom({where, key, keys.recordOf(key)}, *state.recordSlot.value);
     if (read.has_error()) state.record = read.error();
     if (read.has_value()) state.record = std::optional{std::move(*read)};
   }
-  if (state.counterSlot.value) state.counter = counterFrom({core.where, key, counterKey}, *state.counterSlot.value);
+  if (state.counterSlot.value) state.counter = counterFrom({where, key, keys.counterOf(key)}, *state.counterSlot.value);
   return state;
+}
+
+boost::system::result<State, Misunderstood> stateIn(const Core& core, const LeaseKey& key, const TxnReply& reply) {
+  if (reply.parts.size() != 2) return Misunderstood{"the answer does not have what was asked for"};
+  auto record = slotIn(reply.parts[0], core.keys.recordOf(key));
+  auto counter = slotIn(reply.parts[1], core.keys.counterOf(key));
+  if (!record || !counter) return Misunderstood{"the answer has another key than was asked for"};
+  return stateOf(core.keys, core.where, key, *std::move(record), *std::move(counter), reply.revision);
 }
 
 StoreResult<StoredTokens> tokensIn(const Core& core, const LeaseKey& key, const State& state) {

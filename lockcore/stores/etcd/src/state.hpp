@@ -64,6 +64,10 @@ struct State : stored::StoredLease {
   Slot counterSlot{};
 };
 
+/// What the two keys of a lease mean, as they were at a revision.
+[[nodiscard]] State stateOf(const Keys& keys, const std::string& where, const LeaseKey& key, Slot record, Slot counter,
+                            std::int64_t revision);
+
 /// The state in an answer whose parts are the reads of the record's key and of the counter's key.
 [[nodiscard]] boost::system::result<State, Misunderstood> stateIn(const Core& core, const LeaseKey& key,
                                                                   const TxnReply& reply);

@@ -128,18 +128,18 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
       return forget("the server says: " + inQuotes(event->status.message, 300));
     progress_->reached(event->resourceVersion);
     progress_->accepted();
-    noteShown(*event);
     stored::StreamEvent streamed = streamEventIn(core_->where, *event);
+    noteShown(*event, streamed);
     streamed.loss = progress_->overwrites(*event) || streamed.loss;
     tell(streamed);
   }
 
-  /// What it shows need not be asked for: heartbeats, and a release.
-  void noteShown(const WatchEvent& event) {
-    const auto key = event.object ? leaseIn(*event.object) : std::nullopt;
-    if (!key) return;
-    const bool gone = event.kind == WatchEvent::Kind::deleted;
-    gone ? core_->watched.forget(*key) : core_->watched.shown(*key, *event.object);
+  /// Heartbeats need not be asked for.
+  void noteShown(const WatchEvent& event, const stored::StreamEvent& streamed) {
+    for (const stored::LeaseChange& change : streamed.changes) {
+      const bool held = !change.term.empty();
+      held ? core_->watched.shown(change.key, *event.object) : core_->watched.forget(change.key);
+    }
   }
 
   void ended(const Ending& ending) {
@@ -204,7 +204,11 @@ stored::StreamEvent streamEventIn(const std::string& where, const WatchEvent& ev
   // The store deletes no object. (One that loses the store's label looks as if it were deleted; a read tells.)
   streamed.loss = event.kind == WatchEvent::Kind::deleted;
   stored::LeaseChange change{*key};
-  if (!streamed.loss) change.term = termIn(*event.object, storedIn({where, *key}, *event.object));
+  if (!streamed.loss) {
+    State state = stateOf(where, *key, *event.object);
+    change.term = termIn(*event.object, state);
+    if (change.term.empty()) change.release = std::make_shared<const State>(std::move(state));
+  }
   streamed.changes.push_back(std::move(change));
   return streamed;
 }

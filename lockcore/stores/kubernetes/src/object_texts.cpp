@@ -13,6 +13,7 @@
 #include "lockcore/kubernetes/names.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/liveness_text.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "micro_time.hpp"
 #include "record_codec.hpp"
 
@@ -87,6 +88,7 @@ class Edit {
     set(annotation::lease, std::to_string(record.leaseDuration.count()));
     setOrErase(annotation::released, record.released);
     setOrErase(annotation::stepDown, stored.stepDown.isNone() ? std::string{} : toString(stored.stepDown));
+    setOrErase(annotation::successor, successorText(record.successor, record.token));
     set(annotation::acquired, std::to_string(record.acquiredAtMillis));
     set(annotation::renewed, std::to_string(record.renewedAtMillis));
     setOrErase(annotation::livenessFile, record.livenessFile ? livenessText(*record.livenessFile) : std::string{});
@@ -163,6 +165,7 @@ void correct(Edit& edit, const LeaseObject& seen, const stored::StoredLease& bef
   edit.set(annotation::version, by.version);
   edit.setOrErase(annotation::released, true);
   edit.erase(annotation::stepDown);
+  edit.erase(annotation::successor);
   edit.erase(annotation::livenessFile);
   edit.bind();
 }

@@ -13,6 +13,7 @@
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
 #include "lockcore/port/stored_key.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "micro_time.hpp"
 
 namespace tenure::kubernetes_store {
@@ -147,6 +148,7 @@ StoreResult<StoredRecord> ownRecord(const Place& place, const LeaseObject& objec
     reader.fault(annotation::holder, "and spec.holderIdentity do not agree");
   }
   if (!reader.fault().empty()) return corruptObject(place, object, reader.fault());
+  record.successor = successorFrom(annotated(object, annotation::successor), record.token);
   record.livenessFile = livenessFileFrom(annotated(object, annotation::livenessFile));
   record.acquiredAtMillis = reader.display(annotation::acquired);
   record.renewedAtMillis = reader.display(annotation::renewed);

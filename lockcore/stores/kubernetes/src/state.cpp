@@ -11,8 +11,8 @@
 
 namespace tenure::kubernetes_store {
 
-State stateOf(const Core& core, const LeaseKey& key, LeaseObject object) {
-  State state{storedIn({core.where, key}, object)};
+State stateOf(const std::string& where, const LeaseKey& key, LeaseObject object) {
+  State state{storedIn({where, key}, object)};
   state.object = std::move(object);
   return state;
 }
@@ -39,7 +39,7 @@ void loadState(const CorePtr& core, const stored::RegisterCall& call, stored::Lo
          if (auto fault = faultIn(said, outcome)) return handler(std::move(fault->error));
          auto object = leaseFrom(outcome->body, name);
          if (object.has_error()) return handler(notUnderstood(said, object.error().what));
-         handler(std::make_shared<const State>(stateOf(*core, key, std::move(*object))));
+         handler(std::make_shared<const State>(stateOf(core->where, key, std::move(*object))));
        });
 }
 
@@ -53,7 +53,7 @@ struct Sent {
   std::optional<RenewClock> clock{};  ///< of the term, if this is carried out
 
   [[nodiscard]] CallName name() const { return {core->where, call.text()}; }
-  [[nodiscard]] State shownIn(LeaseObject object) const { return stateOf(*core, call.key, std::move(object)); }
+  [[nodiscard]] State shownIn(LeaseObject object) const { return stateOf(core->where, call.key, std::move(object)); }
 };
 
 /// The clock of the term to which the change belongs, if this process knows it.
@@ -77,7 +77,7 @@ bool showsRecord(const stored::StoredRecord& written, const stored::StoredRecord
   const LeaseRecord& b = shown.record;
   return a.version == b.version && a.holder == b.holder && a.token == b.token && a.released == b.released &&
          a.leaseDuration == b.leaseDuration && a.data == b.data && a.attributes == b.attributes &&
-         written.stepDown == shown.stepDown;
+         a.successor == b.successor && written.stepDown == shown.stepDown;
 }
 
 /// What conflicted never will be carried out: a resourceVersion that has passed does not come back. But it may have

@@ -78,7 +78,7 @@ struct State : stored::StoredLease {
   std::optional<LeaseObject> object{};  ///< empty: there is none
 };
 
-[[nodiscard]] State stateOf(const Core& core, const LeaseKey& key, LeaseObject object);
+[[nodiscard]] State stateOf(const std::string& where, const LeaseKey& key, LeaseObject object);
 /// There is no object.
 [[nodiscard]] State absentState();
 

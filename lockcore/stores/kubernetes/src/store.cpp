@@ -86,7 +86,7 @@ class KubernetesRegister final : public stored::Register, public stored::Registe
   [[nodiscard]] stored::LoadedLease shown(const LeaseKey& key) override {
     auto object = core_->watched.find(key, core_->scheduler->now());
     if (!object) return nullptr;
-    return std::make_shared<const State>(stateOf(*core_, key, *std::move(object)));
+    return std::make_shared<const State>(stateOf(core_->where, key, *std::move(object)));
   }
 
   /// Where another process holds it, the watch tells of its heartbeats from now on.

@@ -56,9 +56,9 @@ class MemoryStore final : public ExtendedStore, public std::enable_shared_from_t
     look(std::nullopt, std::move(handler), [&] { return ListOutcome{table_.list(prefix)}; });
   }
 
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions, WriteHandler handler) override {
-    change(key, errorOf(key), std::move(handler),
-           [&](const StoredLease& stored) { return stored::decideStepDown(token, stored); });
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions, WriteHandler handler) override {
+    change(key, errorOf(key, request), std::move(handler),
+           [&](const StoredLease& stored) { return stored::decideStepDown(request, stored); });
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions, WriteHandler handler) override {

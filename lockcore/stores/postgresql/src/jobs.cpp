@@ -173,6 +173,13 @@ Job Jobs::notify(const std::string& channel, const std::set<std::string>& payloa
   return job;
 }
 
+Job Jobs::warmUp(const std::string& channel) {
+  Job job = writing(StatementId::updateTerm, std::vector<Value>(29));
+  job.statements.push_back({StatementId::beginTerm, std::vector<Value>(30)});
+  job.statements.push_back({StatementId::notify, {channel, "{}"}});
+  return job;
+}
+
 Job Jobs::readLayout() {
   Job job;
   job.statements = {{StatementId::readLayout, {}}};

@@ -58,6 +58,8 @@ class Jobs {
   /// At most `most` leases.
   [[nodiscard]] static Job list(const std::string& prefix, const LeaseKey& from, std::size_t most);
   [[nodiscard]] static Job notify(const std::string& channel, const std::set<std::string>& payloads);
+  /// All that a hand-over takes, of no lease.
+  [[nodiscard]] static Job warmUp(const std::string& channel);
   [[nodiscard]] static Job readLayout();
   [[nodiscard]] static Job createTable();
 };

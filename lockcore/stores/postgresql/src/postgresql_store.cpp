@@ -17,6 +17,7 @@ std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& op
                   return statements->sql(id, history);
                 },
                 .channel = channelOf(options.schema, options.table),
+                .warmUp = Jobs::warmUp(channelOf(options.schema, options.table)),
                 .logger = logger});
   const std::weak_ptr<Link> weak = link;
   return makeStore(options, {.database = link,

@@ -8,6 +8,7 @@
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/json_text.hpp"
 #include "lockcore/port/saturating_time.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "token_rule.hpp"
 
 namespace tenure::postgresql_store {
@@ -133,6 +134,7 @@ StoreResult<std::optional<stored::StoredRecord>> recordFrom(const Place& place, 
   record.livenessFile = livenessFrom(row[livenessColumn]);
   record.data = reader.data();
   record.attributes = reader.attributes();
+  takeSuccessor(record);
   record.acquiredAtMillis = reader.display(acquiredAtColumn);
   record.renewedAtMillis = reader.display(renewedAtColumn);
   if (!reader.fault().empty()) return corrupt(place, key, reader.fault());
@@ -208,7 +210,7 @@ void writeRecord(Row& row, const stored::StoredRecord& stored) {
   row[releasedColumn] = record.released ? "t" : "f";
   row[resignColumn] = std::to_string(stored.stepDown.value());
   row[livenessColumn] = postgresql_store::textOf(record.livenessFile);
-  row[attributesColumn] = attributesToJson(record.attributes);
+  row[attributesColumn] = attributesToJson(attributesWithSuccessor(record));
 }
 
 /// The last lease and its history stay: an acquisition that came after them may be lost.
@@ -258,7 +260,8 @@ StoreResult<RowState> leaseFrom(const Place& place, Row row) {
     lease.counter = counterFrom(place, lease.key, texts, inherited);
     if (texts[versionColumn]) lease.record = recordFrom(place, lease.key, texts);
     if (lease.record.has_value() && *lease.record) {
-      texts[attributesColumn] = attributesToJson((*lease.record)->record.attributes);  // as they are written
+      const auto stored = attributesFromJson(texts[attributesColumn].value_or(std::string{}));
+      texts[attributesColumn] = attributesToJson(stored.value_or(Attributes{}));  // as they are written
     }
     texts[dataColumn].reset();
   }

@@ -9,6 +9,7 @@
 
 #include "connection.hpp"
 #include "lockcore/port/json_text.hpp"
+#include "lockcore/port/successor_text.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -142,6 +143,7 @@ StoreResult<stored::StoredRecord> recordFrom(const std::string& store, const Lea
   record.livenessFile = reader.livenessFile();
   record.data = reader.data();
   record.attributes = reader.attributes();
+  takeSuccessor(record);
   if (const std::int64_t term = reader.display(stepDownToken); term > 0) {
     out.stepDown = FencingToken{static_cast<std::uint64_t>(term)};
   }

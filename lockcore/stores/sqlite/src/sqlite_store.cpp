@@ -119,11 +119,13 @@ class SqliteStore final : public ExtendedStore {
            });
   }
 
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+  void requestStepDownFor(const LeaseKey& key, StepDownRequest request, CallOptions options,
+                          WriteHandler handler) override {
     parts_->sidecar->willWrite();
-    submit(parts_->writer, options, std::move(handler), [key, token](Session& session, const Deadline& deadline) {
-      return askStepDown(session, key, token, deadline);
-    });
+    submit(parts_->writer, options, std::move(handler),
+           [key, request = std::move(request)](Session& session, const Deadline& deadline) {
+             return askStepDown(session, key, request, deadline);
+           });
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
@@ -156,7 +158,7 @@ class SqliteStore final : public ExtendedStore {
   }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
-    if (!options_.deathNotice) return nullptr;
+    if (!options_.crashNotice) return nullptr;
     return {parts_->sidecar, &parts_->sidecar->deathNotice()};
   }
 

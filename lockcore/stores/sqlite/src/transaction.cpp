@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "lockcore/port/json_text.hpp"
+#include "lockcore/port/successor_text.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::sqlite_store {
@@ -33,7 +34,8 @@ int writeRecord(Session& session, const LeaseKey& key, const std::optional<store
   const LeaseRecord& record = now.record;
   const LeaseRecord nothing;
   const LeaseRecord& old = before ? before->record : nothing;
-  const std::string attributes = *attributesToJson(record.attributes);  // errorOf() has made sure that it is possible
+  const auto attributes = attributesWithSuccessor(record);
+  const std::string text = *attributesToJson(attributes);  // errorOf() has made sure that it is possible
   Statement& write = before ? session.statements().updateLease : session.statements().insertLease;
   write.bind(3, record.released ? "released" : "held");
   write.bind(4, record.holder);
@@ -44,7 +46,7 @@ int writeRecord(Session& session, const LeaseKey& key, const std::optional<store
   write.bind(9, record.renewedAtMillis);
   bindLivenessFile(write, 10, record.livenessFile);
   if (record.data != old.data) write.bindBlob(14, record.data);
-  if (record.attributes != old.attributes) write.bind(15, attributes);
+  if (attributes != attributesWithSuccessor(old)) write.bind(15, text);
   if (!now.stepDown.isNone()) write.bind(16, signedToken(now.stepDown));
   return run(write, key);
 }

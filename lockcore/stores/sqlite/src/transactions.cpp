@@ -109,10 +109,11 @@ WriteOutcome change(Session& session, const LeaseKey& key, const std::string& wh
 
 }  // namespace
 
-WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token, const Deadline& deadline) {
-  if (auto refused = errorOf(key)) return Rejected{std::move(*refused)};
+WriteOutcome askStepDown(Session& session, const LeaseKey& key, const StepDownRequest& request,
+                         const Deadline& deadline) {
+  if (auto refused = errorOf(key, request)) return Rejected{std::move(*refused)};
   return change(session, key, "asking the holder of lease " + toString(key) + " to step down", deadline,
-                [token](const stored::StoredLease& lease) { return stored::decideStepDown(token, lease); });
+                [&request](const stored::StoredLease& lease) { return stored::decideStepDown(request, lease); });
 }
 
 WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,

@@ -17,7 +17,7 @@ inline constexpr std::size_t leasesOfAPage = 1'000;
 [[nodiscard]] ListOutcome listLeases(Session& session, const std::string& prefix);
 /// At most `leasesOfAPage` leases, beginning where `from` says.
 [[nodiscard]] PageOutcome listPage(Session& session, const std::string& prefix, const std::string& from);
-[[nodiscard]] WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token,
+[[nodiscard]] WriteOutcome askStepDown(Session& session, const LeaseKey& key, const StepDownRequest& request,
                                        const Deadline& deadline);
 [[nodiscard]] WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
                                        const Deadline& deadline);

@@ -75,7 +75,7 @@ class TENURE_API SingletonScheduler {
   /// As LeaderElector's, in its own work as in a callback. stop() inside a stop callback of JobRun::stop waits for the
   /// run of that callback, at most as long as it waits for any; call requestStop() there.
   void start();
-  void stepDown(std::string why = {});
+  void stepDown(std::string why = {}, std::string successor = {});
   ReleaseResult stop();
   void requestStop(std::function<void(ReleaseResult)> done = {});
 

@@ -30,8 +30,10 @@ constexpr std::array localSettings{
     Setting{"quote_all_identifiers", "'off'"},  // it is in what readLayout compares
     // A plan of high costs would be compiled, which takes a hundred times as long as the statement.
     Setting{"jit", "'off'"},
-    // Each statement finds its rows by an index. A plan that may not use it reads the whole table.
-    Setting{"plan_cache_mode", "'auto'"},
+    // Each statement finds its rows by an index, whatever the values are, also while the table is small: a plan is
+    // kept.
+    Setting{"plan_cache_mode", "'force_generic_plan'"},
+    Setting{"enable_seqscan", "'off'"},
     Setting{"max_parallel_workers_per_gather", "'0'"},
     Setting{"enable_bitmapscan", "'on'"},
     Setting{"enable_hashjoin", "'on'"},
@@ -63,7 +65,7 @@ std::string setLocally(bool limitsTransactions) {
   };
   for (const Setting& one : localSettings) add(one);
   if (limitsTransactions) add(timeOfTransaction);
-  return text;
+  return text + ", pg_catalog.pg_backend_pid()";
 }
 
 constexpr std::size_t mostWarnings = 8;
@@ -128,7 +130,10 @@ void JobAccount::take(const PGresult& result) {
   if (status == PGRES_FATAL_ERROR) {
     const ServerError serverError = serverErrorOf(&result);
     if (serverError.severity.empty()) return;  // libpq's own error on the connection
-    if (!reply_.error) reply_.error = serverError;
+    if (!reply_.error) {
+      reply_.error = serverError;
+      failed_ = &messages_[answered_];
+    }
     // An ERROR undoes the transaction, and the server skips what comes behind it. A FATAL ends the connection and tells
     // nothing about a COMMIT that may have been carried out.
     if (serverError.severity == "ERROR" && answered_ <= deciding_ && !decided_) decided_ = rolledBack_ = true;
@@ -140,6 +145,10 @@ void JobAccount::take(const PGresult& result) {
     auto& rows = reply_.rows.emplace_back();
     for (int row = 0; row < PQntuples(&result); ++row) rows.push_back(rowOf(result, row));
     reply_.changed.push_back(numberIn(PQcmdTuples(const_cast<PGresult*>(&result))));
+  }
+  if (part == Message::Part::prepare) prepared_.push_back(&messages_[answered_]);
+  if (part == Message::Part::settings && PQntuples(&result) == 1) {
+    serverProcess_ = static_cast<int>(numberIn(PQgetvalue(&result, 0, PQnfields(&result) - 1)));
   }
   if (answered_ != deciding_ || decided_) return;
   decided_ = true;
@@ -156,6 +165,16 @@ void JobAccount::notice(const PGresult& result) {
   }
 }
 
+/// What was prepared in the same job fits the table, so 0A000 is the statement's own then.
+bool JobAccount::lacksPrepared() const {
+  if (!rolledBack_ || failed_ == nullptr || failed_->name.empty()) return false;
+  const std::string state = errorState();
+  const bool isNew = std::any_of(messages_.begin(), messages_.end(), [&](const Message& one) {
+    return one.part == Message::Part::prepare && one.name == failed_->name;
+  });
+  return state == "26000" || state == "42P05" || (state == "0A000" && !isNew);
+}
+
 std::string JobAccount::errorState() const { return reply_.error ? reply_.error->sqlState : std::string{}; }
 
 /// Messages are queued in order, and the connection is given up as soon as one cannot be queued. So if the deciding
@@ -168,7 +187,29 @@ JobReply JobAccount::reply() {
   } else {
     reply_.commit = queued_ > deciding_ ? Commit::unanswered : Commit::notSent;
   }
+  // 0A000 says nothing about functions that the server may lack then.
+  if (lacksPrepared()) reply_.error->sqlState = "26000";
   return std::exchange(reply_, {});
+}
+
+std::vector<Message> PreparedStatements::in(std::vector<Message> messages) {
+  if (!direct_ || useless_) return messages;
+  std::vector<Message> out;
+  for (Message& message : messages) {
+    if (message.values != nullptr && !message.values->empty()) {
+      const auto known = names_.find(message.sql);
+      message.name = known != names_.end() ? known->second : "tenure_" + std::to_string(++last_);
+      if (known == names_.end()) out.push_back({Message::Part::prepare, message.sql, nullptr, message.name});
+    }
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+void PreparedStatements::learn(const JobAccount& account, int serverProcess) {
+  direct_ = direct_ || account.serverProcess() == serverProcess;
+  useless_ = useless_ || account.lacksPrepared();
+  for (const Message* made : account.prepared()) names_.emplace(made->sql, made->name);
 }
 
 }  // namespace tenure::postgresql_store

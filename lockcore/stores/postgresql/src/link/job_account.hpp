@@ -1,8 +1,10 @@
-// Which messages a job sends, and what their answers prove.
+// Which messages a job sends, what their answers prove, and what is prepared by them.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,10 +20,11 @@ using StatementText = std::function<const std::string&(StatementId, bool history
 
 /// One message of a job.
 struct Message {
-  enum class Part { begin, settings, statement, commit };
+  enum class Part { begin, settings, prepare, statement, commit };
   Part part{Part::statement};
   std::string_view sql{};
   const std::vector<Value>* values{nullptr};  ///< null: none
+  std::string name{};                         ///< of what is prepared, or was; empty: it has none
 };
 
 /// What each transaction sets for itself, whatever the defaults of the role and the database are. `serverVersion`: as
@@ -54,6 +57,12 @@ class JobAccount {
 
   /// The error's SQLSTATE; empty: there was none.
   [[nodiscard]] std::string errorState() const;
+  /// The server's process that has answered; 0: it did not say.
+  [[nodiscard]] int serverProcess() const noexcept { return serverProcess_; }
+  /// The messages that have prepared something.
+  [[nodiscard]] const std::vector<const Message*>& prepared() const noexcept { return prepared_; }
+  /// What was prepared before is not there, or does not fit the table any more. The transaction was rolled back.
+  [[nodiscard]] bool lacksPrepared() const;
 
   /// What is known now. The account is over.
   [[nodiscard]] JobReply reply();
@@ -65,7 +74,28 @@ class JobAccount {
   std::size_t answered_{0};
   bool decided_{false};     ///< the outcome was answered
   bool rolledBack_{false};  ///< an ERROR before or at the deciding message, or ROLLBACK as its answer
+  int serverProcess_{0};
+  std::vector<const Message*> prepared_{};
+  const Message* failed_{nullptr};  ///< to which the first error was the answer
   JobReply reply_{};
+};
+
+/// Most of what a small transaction costs the server is to parse and plan it again. So each statement with values is
+/// prepared by the first job that sends it. Not behind a pooler, which may give each transaction to another process of
+/// the server: that of the first job's settings is not the one then that the connection was opened to.
+class PreparedStatements {
+ public:
+  /// The same messages, where the statements are used by name; before those that have none yet, what gives them one.
+  [[nodiscard]] std::vector<Message> in(std::vector<Message> messages);
+
+  /// `serverProcess`: to which the connection was opened.
+  void learn(const JobAccount& account, int serverProcess);
+
+ private:
+  bool direct_{false};
+  bool useless_{false};  ///< what was prepared is not there
+  std::size_t last_{0};
+  std::map<std::string, std::string, std::less<>> names_{};  ///< by text
 };
 
 }  // namespace tenure::postgresql_store

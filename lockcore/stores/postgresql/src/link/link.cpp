@@ -91,7 +91,7 @@ class Core : public std::enable_shared_from_this<Core> {
     around_ = std::make_unique<Surroundings>(
         Surroundings{*scheduler_, alarms_, *book_, logger_, [this] { return std::make_unique<AsioWait>(loop_); }});
     pool_ = std::make_unique<Pool>(*around_, Pool::Options{jobSettings(options.store), options.store.passwordFile,
-                                                           options.text, nameOf(options.store.commit)});
+                                                           options.text, nameOf(options.store.commit), options.warmUp});
     listener_ = std::make_unique<Listener>(
         *around_, listenSettings(options.store), options.store.passwordFile, channel_, watchers_,
         [this](const std::string& payload, std::function<void(bool)> done) { notify(payload, std::move(done)); });
@@ -110,7 +110,10 @@ class Core : public std::enable_shared_from_this<Core> {
 
   void watch(const std::shared_ptr<Watchers::Entry>& entry) {
     watchers_.add(entry);
-    asio::post(loop_, [this] { listener_->start(); });
+    asio::post(loop_, [this] {
+      listener_->start();
+      pool_->keepWarm();
+    });
   }
 
   void endWatch(Watchers::Entry& entry) {

@@ -18,6 +18,7 @@ struct LinkOptions {
   PostgresqlStoreOptions store{};
   StatementText text{};
   std::string channel{};  ///< for notifications; at most 63 bytes
+  Job warmUp{};           ///< of connections of a process that watches leases; it changes nothing
   Logger logger{};
   net::Lookup lookup{net::systemLookup};
 };

@@ -29,6 +29,7 @@ Pool::Pool(Surroundings& around, Options options)
       attempt_{around, options_.settings, options_.passwordFile},
       pause_{around.alarms, [this] { serve(); }},
       surplus_{around.alarms, [this] { closeSurplus(); }},
+      cold_{around.alarms, [this] { warmUp(); }},
       nextPause_{firstPause} {}
 
 void Pool::submit(std::vector<std::unique_ptr<QueuedJob>> queuedJobs) {
@@ -175,9 +176,26 @@ void Pool::outOfTime(QueuedJob& queued) {
   silent->lose("the server gave no answer within " + limit);
 }
 
-void Pool::sessionIsFree(Session& /*session*/) {
+void Pool::sessionIsFree(Session& session) {
   if (sessions_.size() > 1 && !surplus_.isSet()) surplus_.setIn(idleTime);
+  if (warms_ && !cold_.isSet() && session.wantsWarmUp()) cold_.setIn(warmUpAfter);
   serve();
+}
+
+void Pool::keepWarm() {
+  warms_ = !options_.warmUp.statements.empty();
+  cold_.setIn(warmUpAfter);
+}
+
+void Pool::warmUp() {
+  for (const auto& session : std::vector{sessions_}) {
+    if (!session->wantsWarmUp()) continue;
+    auto queued = std::make_unique<QueuedJob>(
+        options_.warmUp, [](const JobReply& /*any*/) {}, longestConnect, around_.now() + longestConnect);
+    queued->keeper = this;
+    around_.alarms.set(*queued, queued->due);
+    session->warmUp(std::move(queued));
+  }
 }
 
 void Pool::sessionIsLost(Session& session, bool wasNoPrimary) {
@@ -212,6 +230,7 @@ std::vector<std::pair<std::unique_ptr<QueuedJob>, JobReply>> Pool::closeAll() {
   attempt_.stop();
   pause_.clear();
   surplus_.clear();
+  cold_.clear();
   for (const auto& session : std::exchange(sessions_, {})) {
     if (auto ended = session->close(why); ended.first) open.push_back(std::move(ended));
   }

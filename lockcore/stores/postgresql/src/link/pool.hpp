@@ -22,6 +22,7 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
     std::string passwordFile{};
     StatementText text{};
     std::string commitMode{};
+    Job warmUp{};  ///< changes nothing; after it, the statements of a hand-over are prepared
   };
   /// Jobs that are not urgent use at most so many connections at once.
   static constexpr std::size_t mostUsual = 4;
@@ -30,10 +31,14 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   static constexpr std::size_t mostWrites = mostUsual - 1;
   /// A connection that was not needed for so long is closed, unless it is the last one.
   static constexpr std::chrono::seconds idleTime{30};
+  /// A connection that has rested for so long is warmed up.
+  static constexpr std::chrono::milliseconds warmUpAfter{50};
 
   Pool(Surroundings& around, Options options);
 
   void submit(std::vector<std::unique_ptr<QueuedJob>> queuedJobs);
+  /// From now on its connections are ready for a hand-over.
+  void keepWarm();
 
   /// Ends everything. The jobs that were not answered, with their replies.
   [[nodiscard]] std::vector<std::pair<std::unique_ptr<QueuedJob>, JobReply>> closeAll();
@@ -61,6 +66,7 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   [[nodiscard]] JobReply noConnectionReply(const std::string& why) const;
   void closeIdleSince(std::chrono::nanoseconds moment, std::size_t atLeast);
   void closeSurplus();
+  void warmUp();
   void drop(const Session& session);
 
   Surroundings& around_;
@@ -68,6 +74,8 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   ConnectionAttempt attempt_;
   Timer pause_;    ///< set: no connection is made before it rings
   Timer surplus_;  ///< looks for connections that are not needed
+  Timer cold_;     ///< looks for connections to be warmed up
+  bool warms_{false};
   std::chrono::nanoseconds pauseEnds_{0};
   std::chrono::nanoseconds nextPause_;
   std::chrono::nanoseconds attemptBegan_{0};

@@ -62,18 +62,28 @@ bool Session::looksAlive() {
 void Session::run(std::unique_ptr<QueuedJob> queued) {
   queued_ = std::move(queued);
   settings_ = transactionSettings(commitMode_, queued_->due - around_.now(), queued_->job.lockWait);
-  account_.emplace(messagesOf(queued_->job, text_, settingsText(PQserverVersion(connection_.get())), settings_));
+  account_.emplace(
+      statements_.in(messagesOf(queued_->job, text_, settingsText(PQserverVersion(connection_.get())), settings_)));
   if (!queueAll()) return lose("the request could not be sent: " + lastErrorOf(connection_.get()));
   flush();
 }
 
+void Session::warmUp(std::unique_ptr<QueuedJob> queued) {
+  warm_ = true;
+  run(std::move(queued));
+}
+
 bool Session::queue(const Message& message) {
+  PGconn* const to = connection_.get();
+  const char* const name = message.name.c_str();
+  if (message.part == Message::Part::prepare) return PQsendPrepare(to, name, message.sql.data(), 0, nullptr) == 1;
   std::vector<const char*> values;
   if (message.values != nullptr) {
     for (const Value& value : *message.values) values.push_back(value ? value->c_str() : nullptr);
   }
-  return PQsendQueryParams(connection_.get(), message.sql.data(), static_cast<int>(values.size()), nullptr,
-                           values.data(), nullptr, nullptr, 0) == 1;
+  const int count = static_cast<int>(values.size());
+  if (*name != '\0') return PQsendQueryPrepared(to, name, count, values.data(), nullptr, nullptr, 0) == 1;
+  return PQsendQueryParams(to, message.sql.data(), count, nullptr, values.data(), nullptr, nullptr, 0) == 1;
 }
 
 /// Each message counts before it is queued, because libpq may send it at once.
@@ -141,6 +151,8 @@ void Session::synced() {
   std::unique_ptr<QueuedJob> queued = std::move(queued_);
   std::optional<JobAccount> account = std::exchange(account_, std::nullopt);
   const bool wasNoPrimary = account && isNoPrimary(account->errorState());
+  if (account) statements_.learn(*account, PQbackendPID(connection_.get()));
+  served_ = served_ || account;
   const PGTransactionStatusType state = PQtransactionStatus(connection_.get());
   if (wasNoPrimary) {
     lose("the server takes no writes", true);

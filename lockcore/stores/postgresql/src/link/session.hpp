@@ -42,6 +42,10 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Looks, without waiting, whether the server has ended the connection meanwhile.
   [[nodiscard]] bool looksAlive();
 
+  /// Whether it has served a job, and not this one, which makes others quick: its statements are prepared then.
+  [[nodiscard]] bool wantsWarmUp() const noexcept { return served_ && !warm_ && isFree(); }
+  void warmUp(std::unique_ptr<QueuedJob> queued);
+
   /// Sends the job. Its handler is called when the answer is there, or the connection has ended.
   void run(std::unique_ptr<QueuedJob> queued);
 
@@ -73,6 +77,9 @@ class Session : public std::enable_shared_from_this<Session> {
   bool waitsToWrite_{false};
   bool rollingBack_{false};
   bool saidEnd_{false};  ///< the server has said that it ends the connection
+  bool served_{false};
+  bool warm_{false};
+  PreparedStatements statements_{};
   std::chrono::nanoseconds freeSince_{0};
 
   // Of the job under way.

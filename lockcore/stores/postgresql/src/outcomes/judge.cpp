@@ -97,7 +97,7 @@ constexpr std::array rules{
     StateRule{"22P05", misconfigured, encoding},
     StateRule{"23505", transient, "Another client has made the row at the same moment"},
     StateRule{"25006", transient, standby},
-    StateRule{"26000", misconfigured, "A pooler has mixed up prepared statements; tenure uses none that have a name"},
+    StateRule{"26000", transient, "A prepared statement is not there, or not as it was; it is not used again"},
     StateRule{"28000", credentials, password},
     StateRule{"28P01", credentials, password},
     StateRule{"3D000", misconfigured, "The database does not exist: check its name, or create it"},

@@ -18,9 +18,9 @@ struct SqliteStoreOptions {
   /// component may be a symbolic link, and the file may not be a separate mount: a process that reaches the file by
   /// another path must come to the same directory.
   std::string path{};
-  /// Whether a crashed holder's lease is taken over at once, on the kernel's proof (death notice), instead of after a
+  /// Whether a crashed holder's lease is taken over at once, on the kernel's proof (crash notice), instead of after a
   /// lease.
-  bool deathNotice{true};
+  bool crashNotice{true};
   /// Permission bits of a new database, whatever the umask: 0600, 0640 or 0660. The files next to a database have its
   /// mode and group. A user who may read them can lock them, and so stop all elections; users other than owner and
   /// group never may. The mode of an existing database is not changed, and the log says if it is wider.
