@@ -1,6 +1,6 @@
 # How tests are declared.
 #
-# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [QUIET] [OPTIMISED] [SERVER kind]
+# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [QUIET | ALONE] [OPTIMISED] [SERVER kind]
 #             [LONG filter])
 #   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>. Those of the filter LONG run with
 #   scripts/test --all alone, as the case <name>.long
@@ -16,7 +16,7 @@
 # There are four places a processor (ctest -j), of which a test takes one, because most wait for leases to expire. Those
 # beside DynamoDB take two, because its server is Python and computes for them. QUIET: it judges the times of real leases,
 # which run out while others compute. Its cases take two as well, and come last (ctest sorts by cost, and begins what needs
-# more places later), when only others that wait are there. OPTIMISED: its own code computes for seconds, or measures what
+# more places later), when only others that wait are there. ALONE: nothing at all runs beside it. OPTIMISED: its own code computes for seconds, or measures what
 # it calls.
 # SERVER: it runs beside a server that all tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
 # Tests run at once, so each case uses a table, schema, bucket or prefix of its own, under a name that nobody else has. By
@@ -87,7 +87,10 @@ endfunction()
 # Sets `places` to properties of the test, and adds the label of a quiet one.
 macro(tenure_places)
   set(places "")
-  if(ARG_QUIET)
+  if(ARG_ALONE)
+    set(places RUN_SERIAL ON COST -1)
+    list(APPEND ARG_LABELS quiet)
+  elseif(ARG_QUIET)
     set(places PROCESSORS 2 COST -1)
     list(APPEND ARG_LABELS quiet)
   elseif(ARG_SERVER STREQUAL "dynamodb")
@@ -96,7 +99,7 @@ macro(tenure_places)
 endmacro()
 
 function(tenure_test name)
-  cmake_parse_arguments(ARG "QUIET;OPTIMISED" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;QUIET;OPTIMISED" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   tenure_common(${name})
   if(NOT ARG_OPTIMISED)
