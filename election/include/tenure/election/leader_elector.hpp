@@ -72,10 +72,10 @@ class TENURE_API LeaderElector {
   /// if this candidate does not lead.
   ///
   /// `successor`: the name (CandidateOptions::id) of the candidate for which the lease is released; empty: for any.
-  /// The others leave it alone for one heartbeat, counted from when they see the release, and then compete as ever: a
-  /// candidate that is dead, not ready or does not exist costs that heartbeat. Any candidate of that name may take
-  /// the lease. Throws std::invalid_argument for a text that no candidate can have as its name, and for this
-  /// candidate's own name.
+  /// The others that saw the term leave it alone for one heartbeat from when they see the release; one that started
+  /// later competes at once. A candidate that is dead, not ready or does not exist costs at most that heartbeat.
+  /// Any candidate of that name may take the lease. Throws std::invalid_argument for this candidate's own name, and
+  /// for a text that no candidate can have as its name.
   void stepDown(std::string why = {}, std::string successor = {});
 
   /// Whether this candidate may be elected; without a call it may. Call it before start() for a process that has to
