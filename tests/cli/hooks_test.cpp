@@ -118,7 +118,7 @@ TEST_F(HooksTest, OnElectedDiesWithItsSupervisorAsAJobDoes) {
 }
 
 TEST_F(HooksTest, OnRenewedThatHangsDelaysNoRenewalAndIsKilled) {
-  configureHooks("", "trap \"\" TERM; echo $$$$ >child; sleep 600", "", "", "1s");
+  configureHooks("", "trap \"\" TERM; echo $$$$ >new; mv new child; sleep 600", "", "", "1s");
   Subprocess alice{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(eventually([&] { return times("renewed 1 ") == 1; })) << alice.errors();
   const long long from = monotonicNow();

@@ -69,7 +69,7 @@ TIMED = {
 NOT_TIMED = {
     "CallDeadline::CallDeadline", "ConfigFault::kubernetesOptionsFrom", "ConfigFault::loadGroupConfig", "FencePass::onOvertaken",
     "HooksConfig::probeLimit", "HooksConfig::probePause", "HttpFence::admit", "HttpFence::close", "HttpListener::~HttpListener",
-    "Instant.boottime", "JobLedger::end", "LeaderElector::waitForStopSignal", "Leadership::reportProgress",
+    "Instant.boottime", "JobLedger::end", "LeaderElector::stepDown", "LeaderElector::waitForStopSignal", "Leadership::reportProgress",
     "Leadership::stopToken", "Lock::onExpiring", "Lock::onLost", "LockToken::text", "Logger::toStderr", "Scheduler::isCurrent",
     "Scheduler::schedule", "SingletonScheduler::start",
 }
