@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds pauseAfterError{100};
+/// PostgreSQL sends its NOTIFY in a transaction of its own, which takes a commit.
+constexpr milliseconds farewell{500};
 
 void reportRelease(const std::string& what) { tell("tenure guard: " + what + '\n'); }
 
@@ -77,13 +79,18 @@ void CrashRelease::release(const std::function<nanoseconds()>& left) noexcept {
     if (prepared_.wait_for(left()) == std::future_status::timeout) {
       return reportRelease("did not release the lease, which has expired: the store has not answered");
     }
-    static std::shared_ptr<Attempts> attempts;  // not destroyed: this process ends by exitAtOnce
+    static std::shared_ptr<Attempts> attempts;  // kept if it hangs: this process ends by exitAtOnce
     attempts = prepared_.get();
     const auto patience = [&] {
       return std::min(std::chrono::duration_cast<milliseconds>(left()), milliseconds{storePatience});
     };
     for (milliseconds now = patience(); now.count() > 0; now = patience()) {
-      if (attempts->tryOnce(now)) return;
+      if (!attempts->tryOnce(now)) continue;
+      // A store sends what it still has to tell the candidates before it is gone.
+      static std::future<void> ended;
+      ended = std::async(std::launch::async | std::launch::deferred, [] { attempts.reset(); });
+      ended.wait_for(std::min(patience(), farewell));
+      return;
     }
     reportRelease("did not release the lease, which has expired" +
                   (attempts->lastError().empty() ? "" : ": " + attempts->lastError()));
