@@ -104,7 +104,7 @@ bool benchFailover(const Options& options) {
   fmt::print("failover: {} processes, lease {} ms, heartbeat {} ms, {} SIGKILLs at random phases\n", options.processes,
              options.lease.count(), options.heartbeat.count(), options.rounds);
 
-  fmt::print("death notice off: the lease decides\n");
+  fmt::print("crash notice off: the lease decides\n");
   const Result off = killLeaders(options, false);
   off.fromRenewal.print("last applied renewal -> successor's onElected");
   off.excess.print("  over the earliest safe instant (last renewal + 1 lease)");
@@ -126,7 +126,7 @@ bool benchFailover(const Options& options) {
     holds &= verdict("p99 of the excess", off.excess.percentile(0.99), 30, "ms");
   }
 
-  fmt::print("death notice on: the kernel's proof decides\n");
+  fmt::print("crash notice on: the kernel's proof decides\n");
   const Result on = killLeaders(options, true);
   on.floor.print("SIGKILL -> the kernel has dropped the victim's lock (floor)");
   on.fromKill.print("SIGKILL -> successor's onElected, notice on");

@@ -22,7 +22,7 @@ constexpr const char* usage =
     R"(usage: tenure-bench BENCH [--rounds N] [--lease MS] [--heartbeat MS] [--processes N] [--seed N]
                           [--leases N] [--store STORE] [--json FILE]
 
-  failover   SIGKILL the leader; how long until a successor is elected, death notice off and on
+  failover   SIGKILL the leader; how long until a successor is elected, crash notice off and on
   handover   stop the leader politely; how long until a successor is elected
   pause      SIGSTOP the leader for 0.1 to 3 leases; what it believes and writes after it wakes
   renew      a renewal through the store beside the same transaction written by hand

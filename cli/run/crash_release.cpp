@@ -21,8 +21,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds pauseAfterError{100};
-/// PostgreSQL sends its NOTIFY in a transaction of its own, which takes a commit.
-constexpr milliseconds farewell{500};
 
 void reportRelease(const std::string& what) { tell("tenure guard: " + what + '\n'); }
 
@@ -86,10 +84,9 @@ void CrashRelease::release(const std::function<nanoseconds()>& left) noexcept {
     };
     for (milliseconds now = patience(); now.count() > 0; now = patience()) {
       if (!attempts->tryOnce(now)) continue;
-      // A store sends what it still has to tell the candidates before it is gone.
-      static std::future<void> ended;
-      ended = std::async(std::launch::async | std::launch::deferred, [] { attempts.reset(); });
-      ended.wait_for(std::min(patience(), farewell));
+      // The store's end sends what the candidates are to be told; on PostgreSQL a NOTIFY, which takes a commit.
+      static const auto ended = std::async(std::launch::async | std::launch::deferred, [] { attempts.reset(); });
+      ended.wait_for(std::min(patience(), milliseconds{500}));
       return;
     }
     reportRelease("did not release the lease, which has expired" +
