@@ -55,12 +55,16 @@ class LooksTest : public GroupFixture {
     }
   }
 
-  /// A leader that was killed with its job.
+  /// A leader that was killed with its job, its guard and its reaper, so nobody closes the database in its place.
   void crash() const {
     Subprocess leader{run({}, actingJob()), as("a")};
     ASSERT_TRUE(begins(1));
-    leader.signal(SIGKILL);
+    leader.signal(SIGSTOP);  // else it would replace its guard
+    const std::string id = std::to_string(leader.id());
+    std::ifstream children{"/proc/" + id + "/task/" + id + "/children"};
+    for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
     kill(jobOf(1), SIGKILL);
+    leader.signal(SIGKILL);
     leader.wait();
     ASSERT_TRUE(std::filesystem::exists(database() + "-wal"));
   }
