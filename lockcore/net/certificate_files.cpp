@@ -51,11 +51,19 @@ class Reader {
   std::map<std::string, UniqueFd> directories_{};
 };
 
-/// Where OpenSSL finds the system's authorities: SSL_CERT_FILE, SSL_CERT_DIR, or what it was built with.
+/// Null: it is not set. Go and curl do not distinguish an empty variable from that.
+const char* placeIn(const char* variable) {
+  const char* const named = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): OpenSSL does the same
+  return named == nullptr || *named == '\0' ? nullptr : named;
+}
+
+/// Where the system's authorities are: SSL_CERT_FILE, SSL_CERT_DIR, or what OpenSSL was built with.
 std::string systemsPlace(const char* variable, const char* builtIn) {
-  const char* named = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): OpenSSL does the same
+  const char* const named = placeIn(variable);
   return named != nullptr ? named : builtIn;
 }
+
+}  // namespace
 
 std::string systemsFile() { return systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file()); }
 
@@ -69,6 +77,8 @@ std::vector<std::string> systemsDirectories() {
   }
   return out;
 }
+
+namespace {
 
 std::vector<FileStamp> stampsOfSystemsDirectories() {
   std::vector<FileStamp> out;
@@ -86,8 +96,7 @@ std::string systemsText() {
 
 std::vector<std::string> filesOfSystemsDirectories() {
   std::vector<std::string> out;
-  const char* named = std::getenv(X509_get_default_cert_dir_env());  // NOLINT(concurrency-mt-unsafe): as OpenSSL
-  if (named == nullptr) return out;
+  if (placeIn(X509_get_default_cert_dir_env()) == nullptr) return out;
   for (const std::string& directory : systemsDirectories()) {
     std::error_code error;
     for (fs::directory_iterator at{directory, error}; !error && at != fs::directory_iterator{}; at.increment(error)) {

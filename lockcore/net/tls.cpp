@@ -220,8 +220,9 @@ int onDemand(SSL* ssl, X509** /*certificate*/, EVP_PKEY** /*key*/) {
 /// OpenSSL finds a certificate in a directory only under the name that `openssl rehash` makes. Go, and so kubectl and
 /// etcdctl, reads each file of the directories of SSL_CERT_DIR, and goes on where one has no certificate.
 void trustSystem(SSL_CTX& context) {
-  if (SSL_CTX_set_default_verify_paths(&context) != 1) {
-    throw std::runtime_error("the system's trust store cannot be used (" + lastTlsError() + ")");
+  (void)SSL_CTX_load_verify_locations(&context, systemsFile().c_str(), nullptr);
+  for (const std::string& directory : systemsDirectories()) {
+    (void)SSL_CTX_load_verify_locations(&context, nullptr, directory.c_str());
   }
   for (const std::string& file : filesOfSystemsDirectories()) {
     (void)SSL_CTX_load_verify_locations(&context, file.c_str(), nullptr);

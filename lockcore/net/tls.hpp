@@ -59,7 +59,12 @@ class CertificateFiles {
   Stamps seen_{};
 };
 
-/// The files of the directories that SSL_CERT_DIR lists; none if it is not set.
+/// Where the system's authorities are: what SSL_CERT_FILE and SSL_CERT_DIR name, or what OpenSSL was built with where
+/// they are not set or empty.
+[[nodiscard]] std::string systemsFile();
+[[nodiscard]] std::vector<std::string> systemsDirectories();
+
+/// The files of the directories that SSL_CERT_DIR lists; none if it is not set or empty.
 [[nodiscard]] std::vector<std::string> filesOfSystemsDirectories();
 
 /// Must be called before anything else here uses OpenSSL. It prevents OpenSSL's clean-up when main() has returned. A

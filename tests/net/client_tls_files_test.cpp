@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/net/tls.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "net/stream_calls.hpp"
 
@@ -343,6 +344,20 @@ TEST_F(HttpTlsFiles, everyFileOfTheDirectoriesOfSslCertDirIsTrusted) {
   put(empty.file("first.pem"), textOf(first_.caFile()));
   ::setenv("SSL_CERT_DIR", empty.path().c_str(), 1);
   expectAnswer(*client, *ofFirst);
+  ::unsetenv("SSL_CERT_DIR");
+}
+
+/// As curl and Go take it: a file for compose sets it from a variable that is not set.
+TEST(SystemsAuthorities, anEmptyVariableCountsAsNone) {
+  const std::string file = net::systemsFile();
+  const std::vector<std::string> directories = net::systemsDirectories();
+  ASSERT_FALSE(directories.empty());
+  ::setenv("SSL_CERT_FILE", "", 1);
+  ::setenv("SSL_CERT_DIR", "", 1);
+  EXPECT_EQ(net::systemsFile(), file);
+  EXPECT_EQ(net::systemsDirectories(), directories);
+  EXPECT_TRUE(net::filesOfSystemsDirectories().empty());
+  ::unsetenv("SSL_CERT_FILE");
   ::unsetenv("SSL_CERT_DIR");
 }
 

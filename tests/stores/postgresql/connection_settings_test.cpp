@@ -91,6 +91,62 @@ TEST(PostgresqlSettings, HostsComeApartAndEachHasItsPort) {
   EXPECT_EQ(valueOf(one, "port"), "1");
 }
 
+/// Alone, an empty value would be filled from the environment: libpq fills the list as a whole, before it is split.
+TEST(PostgresqlSettings, WhatAListLeavesEmptyIsLibpqsOwnDefault) {
+  const Variable host{"PGHOST", "192.0.2.1"}, port{"PGPORT", "15432"};
+  const Destination ports = destinationOf(jobSettings({.connection = "host=10.0.0.1,10.0.0.2 port=1,"}));
+  EXPECT_EQ(postgresql_store::toString(ports.hosts), "10.0.0.1:1, 10.0.0.2:5432");
+  const Destination sockets = destinationOf(jobSettings({.connection = "host=,/nonexist port=15432"}));
+  ASSERT_EQ(sockets.hosts.size(), 2U);
+  EXPECT_TRUE(sockets.hosts[0].name.starts_with('/')) << sockets.hosts[0].name;
+  EXPECT_EQ(sockets.hosts[1].name, "/nonexist");
+  const Variable address{"PGHOSTADDR", "192.0.2.9,"};
+  const Destination both = destinationOf(jobSettings({.connection = "host=db1,10.0.0.2"}));
+  ASSERT_EQ(both.hosts.size(), 2U) << both.fault;
+  EXPECT_EQ(both.hosts[0].address, "192.0.2.9");
+  EXPECT_EQ(both.hosts[1].address, "10.0.0.2");
+}
+
+/// A service of systemd has no HOME. libpq asks for the user's entry then.
+TEST(PostgresqlSettings, TheHomeDirectoryIsThatOfTheUserWhereHomeDoesNotSayIt) {
+  const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  setenv("HOME", "/elsewhere", 1);
+  EXPECT_EQ(postgresql_store::inHome(".pgpass"), "/elsewhere/.pgpass");
+  setenv("HOME", "", 1);
+  const std::string ofUser = postgresql_store::inHome(".pgpass");
+  EXPECT_TRUE(ofUser.ends_with("/.pgpass") && ofUser != "/elsewhere/.pgpass") << ofUser;
+  unsetenv("HOME");
+  EXPECT_EQ(postgresql_store::inHome(".pgpass"), ofUser);
+  if (!home.empty()) setenv("HOME", home.c_str(), 1);
+}
+
+/// OpenSSL would ask for it on the terminal, and the thread of all connections would wait for somebody to answer.
+TEST(PostgresqlSettings, APassphraseIsNeverAskedFor) {
+  const PostgresqlStoreOptions options{.connection = "host=10.0.0.1", .sslMode = "require"};
+  EXPECT_EQ(valueOf(destinationOf(jobSettings(options)).settings, "sslpassword"), postgresql_store::noPassphrase);
+  const TempDir directory;
+  std::ofstream{directory.file("services")} << "[jobs]\nsslpassword=secret\n";
+  const Variable services{"PGSERVICEFILE", directory.file("services")};
+  PostgresqlStoreOptions ofService = options;
+  ofService.service = "jobs";
+  EXPECT_EQ(valueOf(destinationOf(jobSettings(ofService)).settings, "sslpassword"), "-") << "the service's counts";
+}
+
+TEST(PostgresqlSettings, AnEncryptedKeyWithoutItsPassphraseIsRefusedByName) {
+  const TempDir directory;
+  std::ofstream{directory.file("c.pem")} << "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
+  for (const char* first : {"-----BEGIN ENCRYPTED PRIVATE KEY-----\n",
+                            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n"}) {
+    std::ofstream{directory.file("k.pem")} << first << "AA==\n";
+    const auto status = postgresql_store::readLocalFiles({.connection = "host=10.0.0.1",
+                                                          .sslMode = "require",
+                                                          .sslCertificate = directory.file("c.pem"),
+                                                          .sslKey = directory.file("k.pem")});
+    ASSERT_TRUE(status.has_error());
+    EXPECT_NE(status.error().message.find("is encrypted"), std::string::npos) << status.error().message;
+  }
+}
+
 TEST(PostgresqlSettings, AGivenAddressNeedsNoLookup) {
   const Destination destination = destinationOf(jobSettings({.connection = "host=db1 hostaddr=10.0.0.1"}));
   ASSERT_EQ(destination.hosts.size(), 1U);
@@ -218,7 +274,8 @@ std::string placesIn(const Settings& found) {
   std::string out;
   for (std::size_t i = 0; i < std::max<std::size_t>({hosts.size(), addresses.size(), 1}); ++i) {
     out += (i < hosts.size() ? hosts[i] : "") + "|" + (i < addresses.size() ? addresses[i] : "") + "|";
-    out += (ports.empty() ? "" : ports.size() == 1 ? ports[0] : ports[i]) + " ";
+    const std::string port = ports.empty() ? "" : ports.size() == 1 ? ports[0] : ports[i];
+    out += (port.empty() && !ports.empty() ? "5432" : port) + " ";
   }
   return out;
 }

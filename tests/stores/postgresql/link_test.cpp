@@ -218,6 +218,28 @@ TEST_F(PostgresqlLink, FortyWritesAtOnceShareThreeConnections) {
   EXPECT_LE(pids.size(), 3U);
 }
 
+/// On a busy machine a job may wait longer than the link does before it makes a further connection, so one quick round
+/// of several is enough. A second connection would be there long before the server has been asked so often.
+TEST_F(PostgresqlLink, QuickJobsThatComeTogetherShareOneConnection) {
+  const auto connectionsAfterOneRound = [this] {
+    const std::string name = freshName("quick");
+    TestLink link{sharedServer() + (sharedServer().find('?') == std::string::npos ? "?" : "&") +
+                  "application_name=" + name};
+    const StatementId pid = link.add("SELECT pg_backend_pid()");
+    (void)link.value(pid);
+    std::vector<std::future<JobReply>> jobs;
+    for (int i = 0; i < 3; ++i) jobs.push_back(link.start({.statements = {{pid}}}));
+    for (auto& job : jobs) EXPECT_EQ(job.get().commit, Commit::done);
+    int most = 0;
+    for (int i = 0; i < 100; ++i) {
+      most = std::max(most, std::stoi(table_.sql().text(
+                                "SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + name + "'")));
+    }
+    return most;
+  };
+  EXPECT_TRUE(eventually([&] { return connectionsAfterOneRound() == 1; }));
+}
+
 TEST_F(PostgresqlLink, EachHandlerIsCalledOnceWhenTheLinkIsDestroyed) {
   std::vector<std::future<JobReply>> jobs;
   const Sql other;

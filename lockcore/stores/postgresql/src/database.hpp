@@ -85,7 +85,8 @@ class Database {
 
   /// Returns at once; any thread. The handler is called exactly once, on the database's thread, never inside this call;
   /// with `notSent` or `unanswered` when `timeout` has passed since this call, or when the database is destroyed. No
-  /// job waits behind another one that the server has not answered, beyond the bound on connections. A job that is out
+  /// job waits for more than a moment behind another one that the server has not answered, beyond the bound on
+  /// connections. A job that is out
   /// of time is never cancelled at the server: its connection is dropped.
   virtual void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) = 0;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <pwd.h>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -13,6 +14,8 @@
 
 namespace tenure::postgresql_store {
 namespace {
+
+constexpr const char* onlyToLook = "tenure-looks-only";
 
 struct FreeOptions {
   void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
@@ -25,6 +28,13 @@ Settings valuesOf(const PQconninfoOption* options) {
     if (options->val != nullptr && *options->val != '\0') values[options->keyword] = options->val;
   }
   return values;
+}
+
+std::string compiledIn(const PQconninfoOption* options, std::string_view keyword) {
+  for (; options != nullptr && options->keyword != nullptr; ++options) {
+    if (keyword == options->keyword && options->compiled != nullptr) return options->compiled;
+  }
+  return {};
 }
 
 bool isSaidByEnvironment(const char* variable) {
@@ -77,6 +87,24 @@ std::vector<std::string> splitAtCommas(const std::string& text) {
   return parts;
 }
 
+/// The directory where libpq looks for the socket of a host that is named nowhere.
+std::string directoryOfSocket() {
+  const ConnectionHandle connection =
+      startConnecting({{"host", ","}, {"hostaddr", ","}, {"target_session_attrs", onlyToLook}});
+  const char* const directory = connection ? PQhost(connection.get()) : nullptr;
+  return directory == nullptr ? std::string{} : directory;
+}
+
+/// libpq takes its own default for what a list leaves empty. Alone, an empty value would be filled from the environment
+/// or the service file, and lead elsewhere.
+void fillGaps(std::vector<Host>& hosts, const Settings& found, const std::string& defaultPort) {
+  for (Host& host : hosts) {
+    if (found.contains("port") && host.port.empty()) host.port = defaultPort;
+    if (found.contains("hostaddr") && host.address.empty() && net::parseIpAddress(host.name)) host.address = host.name;
+    if (found.contains("host") && host.name.empty() && host.address.empty()) host.name = directoryOfSocket();
+  }
+}
+
 /// libpq has checked that the lists fit together.
 std::vector<Host> hostsIn(const Settings& found) {
   const auto list = [&](const char* keyword) {
@@ -116,10 +144,9 @@ std::string systemsList() {
 }
 
 std::string listOfAuthorities() {
-  if (const char* home = std::getenv("HOME"); home != nullptr) {
-    if (access((std::string{home} + "/.postgresql/root.crt").c_str(), R_OK) == 0) return {};  // libpq's own default
-  }
-  return systemsList();
+  const std::string ofUser = inHome(".postgresql/root.crt");
+  const bool isThere = !ofUser.empty() && access(ofUser.c_str(), R_OK) == 0;
+  return isThere ? std::string{} : systemsList();  // libpq's own default comes first
 }
 
 /// As libpq 16 does it, also with one that would look for a file of this name: everybody can get a certificate of a
@@ -169,9 +196,17 @@ void choosePassfile(Destination& destination, const Settings& found) {
   if (state.wouldWarn) destination.settings["passfile"] = "/dev/null/none";
 }
 
-constexpr const char* onlyToLook = "tenure-looks-only";
-
 }  // namespace
+
+std::string inHome(const std::string& name) {
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return home + ('/' + name);
+  std::array<char, 4096> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool known = getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
+  return known ? found->pw_dir + ('/' + name) : std::string{};
+}
 
 bool Host::needsLookup() const { return address.empty() && isAName(name); }
 
@@ -225,7 +260,12 @@ Destination destinationOf(const Settings& settings, const std::string& passwordF
   const OptionList options{PQconninfo(connection.get())};
   const Settings found = valuesOf(options.get());
   if (const auto at = found.find("dbname"); at != found.end()) destination.database = at->second;
-  if (destination.fault.empty()) destination.hosts = hostsIn(found);
+  if (destination.fault.empty()) {
+    destination.hosts = hostsIn(found);
+    fillGaps(destination.hosts, found, compiledIn(options.get(), "port"));
+  }
+  // Without a passphrase, OpenSSL would ask for one on the terminal, and block the thread of all connections.
+  if (!found.contains("sslpassword")) destination.settings["sslpassword"] = noPassphrase;
   chooseTls(destination, found);
   if (passwordFile.empty()) {
     choosePassfile(destination, found);

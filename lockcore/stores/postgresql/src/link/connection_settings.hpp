@@ -48,6 +48,13 @@ struct Destination {
 /// change from one call to the next.
 [[nodiscard]] Destination destinationOf(const Settings& settings, const std::string& passwordFile = {});
 
+/// The value of `sslpassword` where nobody gave one. It opens no key, and keeps OpenSSL from asking on the terminal.
+inline constexpr const char* noPassphrase = " ";
+
+/// A file in the user's home directory, as libpq finds it: HOME, else the entry of the effective user. Empty: there is
+/// no such directory.
+[[nodiscard]] std::string inHome(const std::string& name);
+
 /// `settings` for one host alone.
 [[nodiscard]] Settings settingsFor(const Destination& destination, const Host& host);
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <charconv>
 #include <memory>
-#include <stdexcept>
 #include <string_view>
 
 #include "connection_settings.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 
@@ -274,13 +274,7 @@ OptionFaults faultsOf(const PostgresqlStoreOptions& options) {
 }
 
 void postgresql_store::checkOptions(const PostgresqlStoreOptions& options) {
-  const OptionFaults faults = faultsOf(options);
-  if (faults.empty()) return;
-  std::string message{"PostgreSQL store: "};
-  for (const OptionFault& fault : faults) {
-    message += (&fault == faults.data() ? "" : "; ") + fault.field + " " + fault.message;
-  }
-  throw std::invalid_argument{message};
+  throwIfFaulty("PostgreSQL store", faultsOf(options));
 }
 
 }  // namespace tenure

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <sys/stat.h>
@@ -19,8 +18,7 @@ struct Passfile {
 
 Passfile passfileIn(const Settings& found) {
   if (const auto at = found.find("passfile"); at != found.end()) return {at->second, true};
-  const char* home = std::getenv("HOME");
-  return {home == nullptr || *home == '\0' ? std::string{} : std::string{home} + "/.pgpass", false};
+  return {inHome(".pgpass"), false};
 }
 
 }  // namespace
@@ -46,17 +44,38 @@ PassfileState passfileState(const Settings& found) {
 
 namespace {
 
+constexpr std::size_t longestPem = std::size_t{16} << 20U;  // a system's bundle has 0.2 MiB
+
 /// Empty: libpq may be able to use it.
 std::optional<StoreError> certificateFault(const char* keyword, const std::string& path) {
-  constexpr std::size_t longest = std::size_t{16} << 20U;  // a system's bundle has 0.2 MiB
   const std::string name = keyword + (" " + inOneLine(path.c_str()));
-  const auto text = regularFile(path, longest);
+  const auto text = regularFile(path, longestPem);
   if (!text) {
     return StoreError{ErrorClass::misconfigured, name + " " + text.error().why, !text.error().bySystem};
   }
   const bool mayBeBinary = std::string_view{keyword} == "sslkey";  // libpq reads DER too
   if (!text->empty() && (mayBeBinary || text->find("-----BEGIN ") != std::string::npos)) return std::nullopt;
   return StoreError{ErrorClass::misconfigured, name + ": there is nothing in it in PEM form", true};
+}
+
+/// With one of these lines OpenSSL needs a passphrase. libpq has no default for it.
+bool isEncrypted(const std::string& key) {
+  return key.find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string::npos ||
+         key.find("Proc-Type: 4,ENCRYPTED") != std::string::npos;
+}
+
+std::optional<StoreError> passphraseFault(const Settings& settings) {
+  const auto key = settings.find("sslkey");
+  const auto passphrase = settings.find("sslpassword");
+  const bool given = passphrase == settings.end() || passphrase->second != noPassphrase;  // by the service file
+  if (given || key == settings.end()) return std::nullopt;
+  const auto text = regularFile(key->second, longestPem);
+  if (!text || !isEncrypted(*text)) return std::nullopt;
+  return StoreError{ErrorClass::misconfigured,
+                    "sslkey " + inOneLine(key->second.c_str()) +
+                        " is encrypted, and nothing gives its passphrase: put sslpassword into the service file, or "
+                        "decrypt the key (openssl pkey)",
+                    true};
 }
 
 /// Where libpq goes on without TLS, its files do not count.
@@ -78,6 +97,9 @@ StoreStatus readLocalFiles(const PostgresqlStoreOptions& options) {
     const bool counts = needsTls(found.settings) && named != found.settings.end() && named->second != "system";
     if (!counts) continue;
     if (auto fault = certificateFault(keyword, named->second)) return *std::move(fault);
+  }
+  if (needsTls(found.settings)) {
+    if (auto fault = passphraseFault(found.settings)) return *std::move(fault);
   }
   if (!options.passwordFile.empty()) {
     if (const auto password = passwordIn(options.passwordFile); !password) return password.error();

@@ -17,6 +17,8 @@ nanoseconds longestPauseOf(const QueuedJob& queued) { return std::clamp(queued.t
 constexpr nanoseconds shortestConnect = milliseconds{200};
 constexpr nanoseconds longestConnect = milliseconds{5'000};
 
+nanoseconds arrivalOf(const QueuedJob& queued) { return queued.due - queued.timeout; }
+
 std::string inMillis(nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
 }
@@ -28,6 +30,7 @@ Pool::Pool(Surroundings& around, Options options)
       options_{std::move(options)},
       attempt_{around, options_.settings, options_.passwordFile},
       pause_{around.alarms, [this] { serve(); }},
+      further_{around.alarms, [this] { serve(); }},
       surplus_{around.alarms, [this] { closeSurplus(); }},
       cold_{around.alarms, [this] { warmUp(); }},
       nextPause_{firstPause} {}
@@ -45,7 +48,7 @@ void Pool::submit(std::vector<std::unique_ptr<QueuedJob>> queuedJobs) {
 void Pool::serve() {
   while (Line* line = servableLine()) {
     const auto session = freeSession();
-    if (!session) return openOne();
+    if (!session) return openFor(*line->front());
     std::unique_ptr<QueuedJob> queued = std::move(line->front());
     line->pop_front();
     session->run(std::move(queued));
@@ -68,8 +71,7 @@ Pool::Line* Pool::servableLine() {
   Line* const writes = lines_[write].empty() || busy[write] >= mostWrites ? nullptr : &lines_[write];
   Line* const reads = lines_[read].empty() ? nullptr : &lines_[read];
   if (writes == nullptr || reads == nullptr) return writes != nullptr ? writes : reads;
-  const auto arrival = [](const Line& line) { return line.front()->due - line.front()->timeout; };
-  return arrival(*writes) <= arrival(*reads) ? writes : reads;
+  return arrivalOf(*writes->front()) <= arrivalOf(*reads->front()) ? writes : reads;
 }
 
 /// The one that was used last, so that surplus ones grow old.
@@ -85,8 +87,11 @@ std::shared_ptr<Session> Pool::freeSession() {
 }
 
 /// One attempt at a time: a server that is down, or has too many connections, is not asked by all at once.
-void Pool::openOne() {
+void Pool::openFor(const QueuedJob& waiting) {
   if (attempt_.isBusy() || pause_.isSet() || sessions_.size() >= mostConnections) return;
+  const nanoseconds waitsSince = std::max(arrivalOf(waiting), openedLast_);
+  const nanoseconds left = waitsSince + furtherAfter - around_.now();
+  if (!sessions_.empty() && left > nanoseconds{0}) return further_.setIn(left);
   attemptBegan_ = around_.now();
   attempt_.begin(connectTime(), [this](Connected connected) { opened(std::move(connected)); });
 }
@@ -104,6 +109,7 @@ void Pool::opened(Connected connected) {
   if (auto* failure = std::get_if<ConnectFailure>(&connected)) return openFailed(std::move(*failure));
   failure_.reset();
   nextPause_ = firstPause;
+  openedLast_ = around_.now();
   sessions_.push_back(std::make_shared<Session>(around_, static_cast<Session::Owner&>(*this),
                                                 std::get<ConnectionHandle>(std::move(connected)), options_.text,
                                                 options_.commitMode));
@@ -134,7 +140,7 @@ void Pool::failWaiting() {
   Line failed;
   for (Line& line : lines_) {
     for (auto& queued : std::exchange(line, {})) {
-      const bool waited = queued->due - queued->timeout <= attemptBegan_;
+      const bool waited = arrivalOf(*queued) <= attemptBegan_;
       (waited ? failed : line).push_back(std::move(queued));
     }
   }
@@ -229,6 +235,7 @@ std::vector<std::pair<std::unique_ptr<QueuedJob>, JobReply>> Pool::closeAll() {
   std::vector<std::pair<std::unique_ptr<QueuedJob>, JobReply>> open;
   attempt_.stop();
   pause_.clear();
+  further_.clear();
   surplus_.clear();
   cold_.clear();
   for (const auto& session : std::exchange(sessions_, {})) {

@@ -29,6 +29,9 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   static constexpr std::size_t mostConnections = mostUsual + 1;
   /// Writes among them: transactions of others may hold up writes, so that reads keep a connection.
   static constexpr std::size_t mostWrites = mostUsual - 1;
+  /// A job waits for so long behind a connection that is in use before a further one is made. Most jobs are answered
+  /// sooner, and each connection is a process of the server; one that hangs delays the others by no more than this.
+  static constexpr std::chrono::milliseconds furtherAfter{10};
   /// A connection that was not needed for so long is closed, unless it is the last one.
   static constexpr std::chrono::seconds idleTime{30};
   /// A connection that has rested for so long is warmed up.
@@ -56,7 +59,7 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   void serve();
   [[nodiscard]] Line* servableLine();
   [[nodiscard]] std::shared_ptr<Session> freeSession();
-  void openOne();
+  void openFor(const QueuedJob& waiting);
   [[nodiscard]] std::chrono::nanoseconds connectTime() const;
   void opened(Connected connected);
   void openFailed(ConnectFailure failure);
@@ -73,12 +76,14 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   const Options options_;
   ConnectionAttempt attempt_;
   Timer pause_;    ///< set: no connection is made before it rings
+  Timer further_;  ///< a job has waited for long enough behind those that there are
   Timer surplus_;  ///< looks for connections that are not needed
   Timer cold_;     ///< looks for connections to be warmed up
   bool warms_{false};
   std::chrono::nanoseconds pauseEnds_{0};
   std::chrono::nanoseconds nextPause_;
   std::chrono::nanoseconds attemptBegan_{0};
+  std::chrono::nanoseconds openedLast_{0};
   std::optional<ConnectFailure> failure_{};  ///< of the last attempt to connect
   std::vector<std::shared_ptr<Session>> sessions_{};
   std::array<Line, kindCount> lines_{};  ///< by kind
