@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstddef>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "lockcore/net/http_client.hpp"
 #include "lockcore/net/proxy.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "names.hpp"
 
@@ -126,13 +126,7 @@ OptionFaults faultsOf(const KubernetesStoreOptions& options) {
 }
 
 void kubernetes_store::checkOptions(const KubernetesStoreOptions& options) {
-  const OptionFaults faults = faultsOf(options);
-  if (faults.empty()) return;
-  std::string message{"Kubernetes store: "};
-  for (const OptionFault& fault : faults) {
-    message += (&fault == faults.data() ? "" : "; ") + fault.field + " " + fault.message;
-  }
-  throw std::invalid_argument{message};
+  throwIfFaulty("Kubernetes store", faultsOf(options));
 }
 
 }  // namespace tenure

@@ -33,12 +33,12 @@ class Checker {
   }
   /// Whether the lease has room for a renewal that fails: a second one must come before leadership ends.
   void roomForAFailure(const LeaseTiming& timing) {
-    const auto [low, high] = std::minmax({timing.guard(), timing.stopMargin()});
+    const auto [low, high] = std::minmax({timing.clockMargin(), timing.stopMargin()});
     if (low < milliseconds{0} || high > maxLeaseDuration) return;  // reported already, and the sum might overflow
-    const milliseconds least = 2 * timing.heartbeat() + timing.guard() + timing.stopMargin();
+    const milliseconds least = 2 * timing.heartbeat() + timing.clockMargin() + timing.stopMargin();
     if (timing.duration() >= least) return;
-    faults_.push_back({"lease.heartbeat", "two heartbeats of " + text(timing.heartbeat()) + ", the guard of " +
-                                              text(timing.guard()) + " and the stop margin of " +
+    faults_.push_back({"lease.heartbeat", "two heartbeats of " + text(timing.heartbeat()) + ", the clock margin of " +
+                                              text(timing.clockMargin()) + " and the stop margin of " +
                                               text(timing.stopMargin()) + " make " + text(least) +
                                               ", more than the lease duration of " + text(timing.duration()) +
                                               ", so that one failed renewal would end leadership; shorten the "
@@ -76,13 +76,13 @@ boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOp
   timing.heartbeat_ = options.heartbeat.value_or(makesSense ? std::max(duration / 3, minHeartbeat) : minHeartbeat);
   // Rates of two clocks that differ by 500 ppm each way need 0.1 % (tests/model: wait >= L (1+e)/(1-e)); the
   // millisecond covers rounding.
-  timing.guard_ = options.guard.value_or((duration + milliseconds{999}) / 1000 + milliseconds{1});
+  timing.clockMargin_ = options.clockMargin.value_or((duration + milliseconds{999}) / 1000 + milliseconds{1});
   timing.stopMargin_ = options.stopMargin.value_or(duration / 10);
   timing.drainTimeout_ = options.drainTimeout.value_or(duration);
   timing.progressTimeout_ = options.progressTimeout;
 
   const bool beats = check.range("lease.heartbeat", timing.heartbeat_, LeaseRanges::heartbeat);
-  check.range("lease.guard", timing.guard_, LeaseRanges::guard, {zero, duration / 2});
+  check.range("lease.clockMargin", timing.clockMargin_, LeaseRanges::clockMargin, {zero, duration / 2});
   check.range("lease.stopMargin", timing.stopMargin_, LeaseRanges::stopMargin, {zero, duration / 2});
   check.range("lease.drainTimeout", timing.drainTimeout_, LeaseRanges::drainTimeout);
   check.range("lease.progressTimeout", timing.progressTimeout_, LeaseRanges::progressTimeout,

@@ -21,7 +21,7 @@ struct LeaseRanges {
   using Range = OptionRange<std::chrono::milliseconds>;
   static constexpr Range duration{minLeaseDuration, maxLeaseDuration};
   static constexpr Range heartbeat{std::chrono::milliseconds{10}, maxLeaseDuration};
-  static constexpr Range guard{std::chrono::milliseconds{0}, maxLeaseDuration / 2};
+  static constexpr Range clockMargin{std::chrono::milliseconds{0}, maxLeaseDuration / 2};
   static constexpr Range stopMargin{std::chrono::milliseconds{0}, maxLeaseDuration / 2};
   static constexpr Range drainTimeout{std::chrono::milliseconds{0}, maxLeaseDuration};
   static constexpr Range progressTimeout{heartbeat.least, maxLeaseDuration};

@@ -1,6 +1,7 @@
 #include "lockcore/port/store_checks.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,12 @@ std::optional<StoreError> errorOfRecovery(const LeaseKey& key, FencingToken toke
                      toString(FencingToken{maxFencingToken.value() - 1}) + ", above all that were in use");
   }
   return errorFrom(key, faults);
+}
+
+void throwIfFaulty(std::string_view what, const OptionFaults& faults) {
+  std::string all;
+  for (const OptionFault& fault : faults) all += (all.empty() ? ": " : "; ") + fault.field + " " + fault.message;
+  if (!all.empty()) throw std::invalid_argument{std::string{what} + all};
 }
 
 StoreError tokensExhausted(const LeaseKey& key) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_store.hpp>
@@ -34,6 +35,10 @@ namespace tenure {
 /// For an acquisition whose token would have to be greater than maxFencingToken: answered with `Rejected`. The
 /// counter is never wrapped and never restarted.
 [[nodiscard]] TENURE_API StoreError tokensExhausted(const LeaseKey& key);
+
+/// Throws std::invalid_argument with all faults of the options: `DynamoDB store: table is empty; region is empty`.
+/// Nothing is thrown if there are none.
+TENURE_API void throwIfFaulty(std::string_view what, const OptionFaults& faults);
 
 /// `renewing`
 [[nodiscard]] constexpr std::string_view doing(WriteRequest::Purpose purpose) noexcept {

@@ -189,7 +189,9 @@ std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memo
 std::string postgresqlFenceSql(const FencedTable& fenced, std::string_view schema) {
   requireName("table", fenced.table);
   requireName("schema", schema);
-  requireText("lease", fenced.lease);
+  if (const auto faults = faultsOf(LeaseKey{fenced.lease}); !faults.empty()) {
+    throw std::invalid_argument{"postgresqlFenceSql: " + faults.front()};
+  }
   const SqlValues values{{"schema", quotedName(schema)},
                          {"schemaText", quotedText(schema)},
                          {"tableText", quotedText(fenced.table)},

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "lockcore/kubernetes/pod.hpp"
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "lockcore/runtime/waiter.hpp"
@@ -46,13 +46,7 @@ void checkRange(const char* field, milliseconds value, milliseconds least, milli
 
 /// The options with what they leave to the pod.
 KubernetesStoreOptions wholeCluster(const PodLabelOptions& options) {
-  if (const OptionFaults faults = faultsOf(options); !faults.empty()) {
-    std::string message{"pod label: "};
-    for (const OptionFault& fault : faults) {
-      message += (&fault == faults.data() ? "" : "; ") + fault.field + " " + fault.message;
-    }
-    throw std::invalid_argument{message};
-  }
+  throwIfFaulty("pod label", faultsOf(options));
   auto whole = kubernetes_store::completed(options.cluster, kubernetes_store::ofProcess);
   if (whole.has_error()) throw UnusableHere{"pod label: " + whole.error().message};
   kubernetes_store::checkOptions(*whole);

@@ -38,6 +38,17 @@ std::string sqlQuoted(std::string_view text, char quote) {
 
 bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
 
+/// What a trigger does with the token that a new or changed row brings.
+constexpr std::string_view comparedToken = R"sql(SELECT RAISE(ABORT, {damaged})
+   WHERE (SELECT token FROM tenure_fence_guard WHERE lease = {lease}) > 9007199254740991;
+  SELECT RAISE(ABORT, {uncarried})
+   WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} NOT BETWEEN 1 AND 9007199254740991;
+  SELECT RAISE(ABORT, {stale})
+   WHERE coalesce(NEW.{column} < (SELECT token FROM tenure_fence_guard WHERE lease = {lease}), 1);
+  UPDATE tenure_fence_guard
+     SET token = NEW.{column}, holder = '', since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+   WHERE lease = {lease} AND token < NEW.{column})sql";
+
 /// Replaces each {name} of the templates below.
 class Template {
  public:
@@ -58,6 +69,7 @@ class Template {
 
  private:
   [[nodiscard]] std::string value(std::string_view name) const {
+    if (name == "compared") return fill(comparedToken);
     if (name == "table") return sqlQuoted(fenced_.table, '"');
     if (name == "column") return sqlQuoted(column_, '"');
     if (name == "lease") return sqlQuoted(fenced_.lease, '\'');
@@ -125,28 +137,12 @@ constexpr std::string_view tokenTable = R"sql(
 CREATE TRIGGER {insert} BEFORE INSERT ON {table}
 WHEN coalesce({ticket}, 0) <> 1
 BEGIN
-  SELECT RAISE(ABORT, {damaged})
-   WHERE (SELECT token FROM tenure_fence_guard WHERE lease = {lease}) > 9007199254740991;
-  SELECT RAISE(ABORT, {uncarried})
-   WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} NOT BETWEEN 1 AND 9007199254740991;
-  SELECT RAISE(ABORT, {stale})
-   WHERE coalesce(NEW.{column} < (SELECT token FROM tenure_fence_guard WHERE lease = {lease}), 1);
-  UPDATE tenure_fence_guard
-     SET token = NEW.{column}, holder = '', since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-   WHERE lease = {lease} AND token < NEW.{column};
+  {compared};
 END;
 CREATE TRIGGER {update} BEFORE UPDATE OF {column} ON {table}
 WHEN coalesce({ticket}, 0) <> 1
 BEGIN
-  SELECT RAISE(ABORT, {damaged})
-   WHERE (SELECT token FROM tenure_fence_guard WHERE lease = {lease}) > 9007199254740991;
-  SELECT RAISE(ABORT, {uncarried})
-   WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} NOT BETWEEN 1 AND 9007199254740991;
-  SELECT RAISE(ABORT, {stale})
-   WHERE coalesce(NEW.{column} < (SELECT token FROM tenure_fence_guard WHERE lease = {lease}), 1);
-  UPDATE tenure_fence_guard
-     SET token = NEW.{column}, holder = '', since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-   WHERE lease = {lease} AND token < NEW.{column};
+  {compared};
 END;
 CREATE TRIGGER {row} BEFORE UPDATE ON {table}
 WHEN {ticket} = 2
@@ -169,11 +165,11 @@ END;
 }  // namespace
 
 std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn) {
-  if (fenced.table.empty() || fenced.lease.empty()) {
-    throw std::invalid_argument{"sqliteFenceSql: the table or the lease is empty"};
+  if (const auto faults = faultsOf(LeaseKey{fenced.lease}); !faults.empty()) {
+    throw std::invalid_argument{"sqliteFenceSql: " + faults.front()};
   }
-  if (!isText(fenced.table) || !isText(fenced.lease) || !isText(tokenColumn)) {
-    throw std::invalid_argument{"sqliteFenceSql: the table, lease or column is not UTF-8 text without NUL"};
+  if (fenced.table.empty() || !isText(fenced.table) || !isText(tokenColumn)) {
+    throw std::invalid_argument{"sqliteFenceSql: the table is empty, or it or the column is no UTF-8 text without NUL"};
   }
   const Template filled{fenced, tokenColumn};
   return sqlite_fence::guardTableSql + filled.fill(prologue) +

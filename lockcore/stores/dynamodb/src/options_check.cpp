@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <string_view>
 
 #include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/net/http_client.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure {
@@ -121,13 +121,7 @@ OptionFaults faultsOf(const DynamoDbStoreOptions& options) {
 }
 
 void dynamodb_store::checkOptions(const DynamoDbStoreOptions& options) {
-  const OptionFaults faults = faultsOf(options);
-  if (faults.empty()) return;
-  std::string message{"DynamoDB store: "};
-  for (const OptionFault& fault : faults) {
-    message += (&fault == faults.data() ? "" : "; ") + fault.field + " " + fault.message;
-  }
-  throw std::invalid_argument{message};
+  throwIfFaulty("DynamoDB store", faultsOf(options));
 }
 
 }  // namespace tenure

@@ -44,8 +44,8 @@ inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the r
 /// claim any token from 1 to maxFencingToken, and so lock out all other writers until an operator corrects what the
 /// fence remembers (`tenure fence recover`). Undo with `DROP TRIGGER tenure_fence ON <table>`.
 ///
-/// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, or if the table or schema is longer
-/// than the 63 bytes that PostgreSQL keeps of a name.
+/// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, if the table or schema is longer than
+/// the 63 bytes that PostgreSQL keeps of a name, or if the lease is one that faultsOf(const LeaseKey&) refuses.
 [[nodiscard]] TENURE_API std::string postgresqlFenceSql(const FencedTable& fenced, std::string_view schema = "public");
 
 /// Only the fence's table, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of

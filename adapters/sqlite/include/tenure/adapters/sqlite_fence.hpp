@@ -113,7 +113,8 @@ class TENURE_API SqliteFence {
 /// triggers off (SQLITE_DBCONFIG_ENABLE_TRIGGER), the rows that REPLACE deletes. Undo it with `DROP TRIGGER`; the names
 /// start with `tenure_fence_`.
 ///
-/// Throws std::invalid_argument if the table or the lease is empty, or a text is not UTF-8 or holds a NUL.
+/// Throws std::invalid_argument if the table is empty, a text is not UTF-8 or holds a NUL, or the lease is one that
+/// faultsOf(const LeaseKey&) refuses.
 [[nodiscard]] TENURE_API std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn = {});
 
 }  // namespace tenure

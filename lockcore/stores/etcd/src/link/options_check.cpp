@@ -1,9 +1,9 @@
 #include <set>
-#include <stdexcept>
 
 #include "http_gateway.hpp"
 #include "lockcore/net/http_client.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure {
@@ -90,14 +90,6 @@ OptionFaults faultsOf(const EtcdStoreOptions& options) {
   return faults;
 }
 
-void etcd_store::checkOptions(const EtcdStoreOptions& options) {
-  const OptionFaults faults = faultsOf(options);
-  if (faults.empty()) return;
-  std::string message{"etcd store: "};
-  for (const OptionFault& fault : faults) {
-    message += (&fault == faults.data() ? "" : "; ") + fault.field + " " + fault.message;
-  }
-  throw std::invalid_argument{message};
-}
+void etcd_store::checkOptions(const EtcdStoreOptions& options) { throwIfFaulty("etcd store", faultsOf(options)); }
 
 }  // namespace tenure
