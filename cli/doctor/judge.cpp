@@ -41,30 +41,30 @@ void judgeRate(const ClockFacts& clock, Report& report) {
 
 /// Two rates that differ by e each way need L (1+e)/(1-e), so g = 2eL / (1+e); a millisecond is for rounding.
 double coveredPpm(const LeaseTiming& timing) {
-  const double guard = static_cast<double>(std::max<milliseconds::rep>(0, timing.guard().count() - 1));
+  const double margin = static_cast<double>(std::max<milliseconds::rep>(0, timing.clockMargin().count() - 1));
   const double lease = static_cast<double>(timing.duration().count());
-  return guard / (2 * lease - guard) * 1e6;
+  return margin / (2 * lease - margin) * 1e6;
 }
 
 void judgeGuard(const ClockFacts& clock, const LeaseTiming& timing, Report& report) {
   const double covered = coveredPpm(timing);
-  const std::string guard = fmt::format("lease.guard of {} covers clocks that run {:.0f} ppm too fast or too slow",
-                                        durationText(timing.guard()), covered);
+  const std::string margin = fmt::format("lease.clock_margin of {} covers clocks {:.0f} ppm too fast or too slow",
+                                         durationText(timing.clockMargin()), covered);
   const std::string toDo =
-      fmt::format("Leave lease.guard out: the default is {} for this lease.",
-                  durationText(LeaseTiming::from({.duration = timing.duration()}).value().guard()));
+      fmt::format("Leave lease.clock_margin out: the default is {} for this lease.",
+                  durationText(LeaseTiming::from({.duration = timing.duration()}).value().clockMargin()));
   if (clock.kernel && clock.kernel->synchronised && std::abs(clock.kernel->correctionPpm) > covered) {
     return report.fault(
-        "clock.guard",
-        fmt::format("{}, and the kernel corrects this one by {:.1f} ppm.", guard,
+        "clock.margin",
+        fmt::format("{}, and the kernel corrects this one by {:.1f} ppm.", margin,
                     std::abs(clock.kernel->correctionPpm)),
-        covered < ClockGauge::coveredPpm ? toDo : "Make lease.guard longer, or have the machine repaired.");
+        covered < ClockGauge::coveredPpm ? toDo : "Make lease.clock_margin longer, or have the machine repaired.");
   }
   if (covered < ClockGauge::coveredPpm) {
-    return report.warning("clock.guard", guard + "; the kernel corrects the frequency of a clock by up to 500 ppm.",
+    return report.warning("clock.margin", margin + "; the kernel corrects the frequency of a clock by up to 500 ppm.",
                           toDo);
   }
-  report.ok("clock.guard", guard + ".");
+  report.ok("clock.margin", margin + ".");
 }
 
 void judgeStep(const ClockFacts& clock, Report& report) {

@@ -83,9 +83,9 @@ const std::vector<Check>& checks() {  // NOLINT(readability-function-size): a ta
   static const std::vector<Check> all{
       {"clock.rate", "CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW, for a second or more",
        "they differ by more than 500 ppm: a time daemon slews the clock", ""},
-      {"clock.guard", "the rates that `lease.guard` covers, and the correction that the kernel applies to this clock",
+      {"clock.margin", "the rates that `lease.clock_margin` covers, and the kernel's correction of this clock",
        "less than 500 ppm are covered, to which the kernel limits corrections of the frequency",
-       "the correction of a clock that a time daemon keeps is more than the guard covers"},
+       "the correction of a clock that a time daemon keeps is more than the margin covers"},
       {"clock.step", "the wall clock against CLOCK_MONOTONIC, in the same time", "the wall clock was set", ""},
       {"clock.synchronised", "whether a time daemon keeps the kernel's clock (adjtimex)", "none does", ""},
       {"clock.suspend", "how long this machine has slept since it was started", "more than a second", ""},

@@ -134,6 +134,7 @@ void GroupReader::unknownKey(const YamlNode& key, const std::string& section) {
   const std::string path = pathOf(section, shownKey(key.text));
   if (key.text == "<<") return fault(key.offset, path, "a merge key is not supported here; write the keys out");
   if (path == "store.death_notice") return fault(key.offset, path, "is now crash_notice");
+  if (path == "lease.guard") return fault(key.offset, path, "is now clock_margin");
   const std::vector<std::string> allowed = allowedIn(section);
   std::optional<std::string> meant = closest(key.text, allowed);
   if (meant) {

@@ -91,8 +91,8 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
   };
   add(
       {.path = "lease.duration",
-       .about = "How long before an unresponsive leader is replaced. At least two heartbeats, the guard and the stop "
-                "margin together."},
+       .about = "How long before an unresponsive leader is replaced. At least two heartbeats, clock_margin and "
+                "stop_margin together."},
       LeaseRanges::duration, [](auto& config) -> auto& { return config.options.lease.duration; });
   add(
       {.path = "lease.heartbeat",
@@ -101,12 +101,12 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
       LeaseRanges::heartbeat, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
   out.back().derived = fromTiming(&LeaseTiming::heartbeat);
   add(
-      {.path = "lease.guard",
+      {.path = "lease.clock_margin",
        .fallback = "0.1 % of lease.duration and 1ms",
        .about = "Safety margin for clocks that run at different rates: the leader's validity ends this much before the "
                 "lease does. At most half of lease.duration."},
-      LeaseRanges::guard, [](auto& config) -> auto& { return config.options.lease.guard; });
-  out.back().derived = fromTiming(&LeaseTiming::guard);
+      LeaseRanges::clockMargin, [](auto& config) -> auto& { return config.options.lease.clockMargin; });
+  out.back().derived = fromTiming(&LeaseTiming::clockMargin);
   add(
       {.path = "lease.stop_margin",
        .fallback = "a tenth of lease.duration",

@@ -254,8 +254,8 @@ void LeaseDriver::Impl::gaugeClocks(const Instant& now) {
       toString(machine_.key()) + ": CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW are " +
           std::to_string(std::lround(*gauge_.ppm())) +
           " parts per million apart. That does no harm while NTP slews the clock. If it stays so, this machine's clock "
-          "is further off than lease.guard covers, and only fencing tokens keep two leaders apart: set a larger "
-          "lease.guard");
+          "is further off than lease.clock_margin covers, and only fencing tokens keep two leaders apart: set a larger "
+          "lease.clock_margin");
 }
 
 void LeaseDriver::Impl::rearm(const Instant& now) {

@@ -139,7 +139,7 @@ void Challenger::drawPoliteness() {
 
 nanoseconds Challenger::raceJitter() {
   const nanoseconds lease = core_.options.timing.duration();
-  const nanoseconds base = std::min<nanoseconds>(lease / 1000, milliseconds{5});
+  const nanoseconds base = std::min<nanoseconds>(lease / 1000, milliseconds{1});
   return uniform(core_.random(), std::min(base * (1 << lostRaces_), lease / 20));
 }
 

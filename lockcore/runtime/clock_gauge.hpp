@@ -13,15 +13,15 @@ namespace tenure {
 /// The rate of CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW over the last minute or more. A time daemon that follows
 /// good servers keeps the former right. So this is the error of the machine's own oscillator with the opposite sign;
 /// during a slew it is the slew. It decides nothing, because the clock rule takes the safe side of both. But an
-/// oscillator with a greater error than the guard covers can cause two leaders at once, with only the fence between
-/// them.
+/// oscillator with a greater error than the clock margin covers can cause two leaders at once, with only the fence
+/// between them.
 class ClockGauge {
  public:
-  /// The rate that the default guard covers, in each direction.
+  /// The rate that the default clock margin covers, in each direction.
   static constexpr double coveredPpm = 500;
 
-  /// True if a window is complete and the rate is greater than the guard covers. It is true once, and again after an
-  /// hour.
+  /// True if a window is complete and the rate is greater than the clock margin covers. It is true once, and again
+  /// after an hour.
   [[nodiscard]] bool noteBeyond(const Instant& now) noexcept {
     constexpr std::chrono::minutes window{1};
     if (!begun_) begin(now);

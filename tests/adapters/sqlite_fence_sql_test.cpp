@@ -297,6 +297,8 @@ TEST_F(SqliteFenceSqlTest, mayBeRunAgainAndForOddNames) {
 TEST_F(SqliteFenceSqlTest, refusesNamesThatAreNone) {
   EXPECT_THROW((void)sqliteFenceSql({.table = "", .lease = "billing"}), std::invalid_argument);
   EXPECT_THROW((void)sqliteFenceSql({.table = "jobs", .lease = ""}), std::invalid_argument);
+  EXPECT_THROW((void)sqliteFenceSql({.table = "jobs", .lease = "bill\u200bing"}), std::invalid_argument)
+      << "no elector has a lease of this name";
   EXPECT_THROW((void)sqliteFenceSql({.table = std::string{"jo\0bs", 5}, .lease = "billing"}), std::invalid_argument);
   EXPECT_THROW((void)sqliteFenceSql({.table = "jobs", .lease = "b"}, "\xFF"), std::invalid_argument);
 }

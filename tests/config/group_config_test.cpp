@@ -103,7 +103,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "lease:\n"
             "  duration: 10s\n"
             "  # heartbeat: 3333ms  (default: a third of lease.duration)\n"
-            "  # guard: 11ms  (default: 0.1 % of lease.duration and 1ms)\n"
+            "  # clock_margin: 11ms  (default: 0.1 % of lease.duration and 1ms)\n"
             "  # stop_margin: 1s  (default: a tenth of lease.duration)\n"
             "  # drain_timeout: 10s  (default: lease.duration)\n"
             "  # progress_timeout: off  (default)\n"

@@ -31,7 +31,7 @@ TEST(LoadGroup, EveryKey) {
   const GroupConfig config = loaded(R"(
 group: billing
 candidate: { id: web-1, priority: 7 }
-lease: { duration: 12s, heartbeat: 3s, guard: 20ms, stop_margin: 1.5s, drain_timeout: 1m, progress_timeout: 30s }
+lease: { duration: 12s, heartbeat: 3s, clock_margin: 20ms, stop_margin: 1.5s, drain_timeout: 1m, progress_timeout: 30s }
 store: { type: sqlite, path: ./billing.db, crash_notice: false }
 on_lost: terminate
 http: { listen: "[::1]:9200" }
@@ -120,13 +120,14 @@ TEST(LoadGroup, VariableThatIsNotTextIsRefusedWithThePlace) {
 }
 
 TEST(LoadGroup, FaultsComeInTheOrderOfTheFile) {
-  EXPECT_EQ(messagesOf("zeta: 1\nstore: { path: '', type: sqlite }\nlease: { guard: 1, duration: 2 }\ngroup: ''\n"),
-            "group.yaml:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, "
-            "on_lost, http, log, routing, hooks and jobs\n"
-            "group.yaml:2:16: store.path: is empty; allowed is the path of a file\n"
-            "group.yaml:3:17: lease.guard: \"1\" has no unit; give one, such as 1ms or 1s; allowed is 0s to 12h\n"
-            "group.yaml:3:30: lease.duration: \"2\" has no unit; give one, such as 2ms or 2s; allowed is 100ms to 24h\n"
-            "group.yaml:4:8: group: is empty; allowed is 1 to 2048 bytes");
+  EXPECT_EQ(
+      messagesOf("zeta: 1\nstore: { path: '', type: sqlite }\nlease: { clock_margin: 1, duration: 2 }\ngroup: ''\n"),
+      "group.yaml:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, "
+      "on_lost, http, log, routing, hooks and jobs\n"
+      "group.yaml:2:16: store.path: is empty; allowed is the path of a file\n"
+      "group.yaml:3:24: lease.clock_margin: \"1\" has no unit; give one, such as 1ms or 1s; allowed is 0s to 12h\n"
+      "group.yaml:3:37: lease.duration: \"2\" has no unit; give one, such as 2ms or 2s; allowed is 100ms to 24h\n"
+      "group.yaml:4:8: group: is empty; allowed is 1 to 2048 bytes");
 }
 
 TEST(LoadGroup, ColumnsCountCharacters) {

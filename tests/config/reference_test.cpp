@@ -88,7 +88,7 @@ TEST(Reference, ShowsTheTimingThatFollowsFromTheDefaultDuration) {
   const auto derived = LeaseTiming::from(LeaseOptions{}).value();
   EXPECT_EQ(shown.duration(), derived.duration());
   EXPECT_EQ(shown.heartbeat(), derived.heartbeat());
-  EXPECT_EQ(shown.guard(), derived.guard());
+  EXPECT_EQ(shown.clockMargin(), derived.clockMargin());
   EXPECT_EQ(shown.stopMargin(), derived.stopMargin());
   EXPECT_EQ(shown.drainTimeout(), derived.drainTimeout());
   EXPECT_EQ(shown.progressTimeout(), derived.progressTimeout());
@@ -156,7 +156,7 @@ TEST(Reference, RangesAreThoseOfTheEngine) {
   const std::pair<const char*, std::function<LeaseOptions(milliseconds)>> rows[] = {
       {"lease.duration", [](milliseconds v) { return LeaseOptions{.duration = v}; }},
       {"lease.heartbeat", [](milliseconds v) { return LeaseOptions{.duration = 24h, .heartbeat = v}; }},
-      {"lease.guard", [](milliseconds v) { return LeaseOptions{.duration = 24h, .guard = v}; }},
+      {"lease.clock_margin", [](milliseconds v) { return LeaseOptions{.duration = 24h, .clockMargin = v}; }},
       {"lease.stop_margin", [](milliseconds v) { return LeaseOptions{.duration = 24h, .stopMargin = v}; }},
       {"lease.drain_timeout", [](milliseconds v) { return LeaseOptions{.drainTimeout = v}; }},
       {"lease.progress_timeout",
@@ -184,7 +184,7 @@ TEST(Reference, FaultsOfTheOptionsHaveKeys) {
   config.options.shards = {10'001, {"a/b"}, 0, 1ms};
   EXPECT_EQ(keysAtFault(config),
             (std::set<std::string>{"group", "candidate.id", "candidate.priority", "candidate.mode", "candidate.address",
-                                   "lease.duration", "lease.heartbeat", "lease.guard", "lease.stop_margin",
+                                   "lease.duration", "lease.heartbeat", "lease.clock_margin", "lease.stop_margin",
                                    "lease.drain_timeout", "lease.progress_timeout", "shards.count", "shards.names",
                                    "shards.max_leases", "shards.list_interval", "store.path"}));
   GroupConfig jobs;

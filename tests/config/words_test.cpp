@@ -5,7 +5,7 @@
 namespace tenure::config {
 namespace {
 
-const std::vector<std::string> leaseKeys{"duration",    "heartbeat",     "guard",
+const std::vector<std::string> leaseKeys{"duration",    "heartbeat",     "clock_margin",
                                          "stop_margin", "drain_timeout", "progress_timeout"};
 
 TEST(Words, EditDistanceCountsEachKindOfMistakeOnce) {

@@ -71,7 +71,7 @@ class Program {
 };
 
 /// Leads for 1 s without renewals, and then has another second to end.
-constexpr LeaseOptions patient{.duration = 2'100ms, .heartbeat = 300ms, .guard = 100ms, .stopMargin = 1'000ms};
+constexpr LeaseOptions patient{.duration = 2'100ms, .heartbeat = 300ms, .clockMargin = 100ms, .stopMargin = 1'000ms};
 constexpr LeaseOptions quick{.duration = 400ms};
 /// Renewed often, and valid far longer than any of these programs runs.
 constexpr LeaseOptions lasting{.duration = 60s, .heartbeat = 100ms, .drainTimeout = 60s};

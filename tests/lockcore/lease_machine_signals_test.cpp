@@ -46,7 +46,7 @@ TEST(Reasons, aStoreThatDoesNotAnswerIsStoreUnreachable) {
 TEST(Reasons, aSingleRequestThatHangsToTheEndIsStoreUnreachable) {
   LeaseOptions options = tenSecondLease();
   options.heartbeat = 4s;
-  options.guard = 1s;
+  options.clockMargin = 1s;
   options.stopMargin = 1s;
   MachineHarness m{options};
   m.becomeLeading();
@@ -61,7 +61,7 @@ TEST(Reasons, aSingleRequestThatHangsToTheEndIsStoreUnreachable) {
 TEST(Reasons, aMachineThatIsWokenLateIsExpired) {
   LeaseOptions options = tenSecondLease();
   options.heartbeat = 4s;
-  options.guard = 1s;
+  options.clockMargin = 1s;
   options.stopMargin = 1s;
   MachineHarness m{options};
   m.becomeLeading();

@@ -30,7 +30,7 @@ TEST(LeaseTimingTest, defaultsFollowFromTheDuration) {
   const LeaseTiming timing = LeaseTiming::from({}).value();
   EXPECT_EQ(timing.duration(), 10s);
   EXPECT_EQ(timing.heartbeat(), 3333ms);
-  EXPECT_EQ(timing.guard(), 11ms);
+  EXPECT_EQ(timing.clockMargin(), 11ms);
   EXPECT_EQ(timing.stopMargin(), 1s);
   EXPECT_EQ(timing.drainTimeout(), 10s);
   EXPECT_EQ(timing.progressTimeout(), std::nullopt);
@@ -41,24 +41,24 @@ TEST(LeaseTimingTest, defaultsFollowFromTheDuration) {
 TEST(LeaseTimingTest, theShortestAndTheLongestLeaseHaveDefaultsThatFit) {
   const LeaseTiming shortest = LeaseTiming::from({.duration = minLeaseDuration}).value();
   EXPECT_EQ(shortest.heartbeat(), 33ms);
-  EXPECT_EQ(shortest.guard(), 2ms) << "0.1 % is rounded up";
+  EXPECT_EQ(shortest.clockMargin(), 2ms) << "0.1 % is rounded up";
   EXPECT_EQ(shortest.stopMargin(), 10ms);
   const LeaseTiming longest = LeaseTiming::from({.duration = maxLeaseDuration}).value();
   EXPECT_EQ(longest.heartbeat(), 8h);
-  EXPECT_EQ(longest.guard(), 86'401ms);
+  EXPECT_EQ(longest.clockMargin(), 86'401ms);
 }
 
 TEST(LeaseTimingTest, whatIsSetIsTaken) {
   const LeaseTiming timing = LeaseTiming::from({.duration = 4s,
                                                 .heartbeat = 1s,
-                                                .guard = 500ms,
+                                                .clockMargin = 500ms,
                                                 .stopMargin = 700ms,
                                                 .drainTimeout = 0ms,
                                                 .progressTimeout = 1s})
                                  .value();
   EXPECT_EQ(timing.duration(), 4s);
   EXPECT_EQ(timing.heartbeat(), 1s);
-  EXPECT_EQ(timing.guard(), 500ms);
+  EXPECT_EQ(timing.clockMargin(), 500ms);
   EXPECT_EQ(timing.stopMargin(), 700ms);
   EXPECT_EQ(timing.drainTimeout(), 0ms);
   EXPECT_EQ(timing.progressTimeout(), 1s);
@@ -87,10 +87,13 @@ TEST(LeaseTimingTest, eachRangeEndsWhereItSays) {
        {.heartbeat = 10ms},
        {.heartbeat = 9ms},
        "9ms is out of range; allowed is 10ms to 86400000ms"},
-      {"lease.guard", {.guard = 0ms}, {.guard = -1ms}, "-1ms is out of range; allowed is 0ms to 5000ms"},
-      {"lease.guard",
-       {.heartbeat = 1s, .guard = 5s},
-       {.heartbeat = 1s, .guard = 5001ms},
+      {"lease.clockMargin",
+       {.clockMargin = 0ms},
+       {.clockMargin = -1ms},
+       "-1ms is out of range; allowed is 0ms to 5000ms"},
+      {"lease.clockMargin",
+       {.heartbeat = 1s, .clockMargin = 5s},
+       {.heartbeat = 1s, .clockMargin = 5001ms},
        "5001ms is out of range; allowed is 0ms to 5000ms",
        false},
       {"lease.stopMargin", {.stopMargin = 0ms}, {.stopMargin = -1ms}, "-1ms is out of range; allowed is 0ms to 5000ms"},
@@ -124,40 +127,43 @@ TEST(LeaseTimingTest, eachRangeEndsWhereItSays) {
 }
 
 TEST(LeaseTimingTest, oneRenewalMayFail) {
-  LeaseOptions options{.duration = 10s, .heartbeat = 4s, .guard = 1s, .stopMargin = 1s};
+  LeaseOptions options{.duration = 10s, .heartbeat = 4s, .clockMargin = 1s, .stopMargin = 1s};
   EXPECT_EQ(faultsOf(options), OptionFaults{});
   options.heartbeat = 4001ms;
-  EXPECT_EQ(faultsOf(options),
-            (OptionFaults{{"lease.heartbeat",
-                           "two heartbeats of 4001ms, the guard of 1000ms and the stop margin of 1000ms make 10002ms, "
-                           "more than the lease duration of 10000ms, so that one failed renewal would end leadership; "
-                           "shorten the heartbeat or lengthen lease.duration"}}));
+  EXPECT_EQ(
+      faultsOf(options),
+      (OptionFaults{{"lease.heartbeat",
+                     "two heartbeats of 4001ms, the clock margin of 1000ms and the stop margin of 1000ms make 10002ms, "
+                     "more than the lease duration of 10000ms, so that one failed renewal would end leadership; "
+                     "shorten the heartbeat or lengthen lease.duration"}}));
 }
 
 TEST(LeaseTimingTest, independentFaultsAreToldTogether) {
   EXPECT_EQ(
-      keysOf(
-          faultsOf({.heartbeat = 9ms, .guard = 6s, .stopMargin = -1ms, .drainTimeout = -1ms, .progressTimeout = 9ms})),
-      (Keys{"lease.drainTimeout", "lease.guard", "lease.heartbeat", "lease.progressTimeout", "lease.stopMargin"}));
+      keysOf(faultsOf(
+          {.heartbeat = 9ms, .clockMargin = 6s, .stopMargin = -1ms, .drainTimeout = -1ms, .progressTimeout = 9ms})),
+      (Keys{"lease.drainTimeout", "lease.clockMargin", "lease.heartbeat", "lease.progressTimeout",
+            "lease.stopMargin"}));
   EXPECT_EQ(keysOf(faultsOf({.duration = 99ms,
                              .heartbeat = 9ms,
-                             .guard = -1ms,
+                             .clockMargin = -1ms,
                              .stopMargin = -1ms,
                              .drainTimeout = 25h,
                              .progressTimeout = 9ms})),
-            (Keys{"lease.drainTimeout", "lease.duration", "lease.guard", "lease.heartbeat", "lease.progressTimeout",
-                  "lease.stopMargin"}));
+            (Keys{"lease.drainTimeout", "lease.duration", "lease.clockMargin", "lease.heartbeat",
+                  "lease.progressTimeout", "lease.stopMargin"}));
   // A guard that is too long for the lease and also too long for the heartbeats counts as two faults.
-  EXPECT_EQ(keysOf(faultsOf({.duration = 2s, .heartbeat = 500ms, .guard = 1500ms})),
-            (Keys{"lease.guard", "lease.heartbeat"}));
+  EXPECT_EQ(keysOf(faultsOf({.duration = 2s, .heartbeat = 500ms, .clockMargin = 1500ms})),
+            (Keys{"lease.clockMargin", "lease.heartbeat"}));
 }
 
 TEST(LeaseTimingTest, aSenselessDurationIsNotBlamedOnOthers) {
   for (const milliseconds duration : {0ms, -5ms, milliseconds{25h}, milliseconds::min(), milliseconds::max()}) {
     EXPECT_EQ(keysOf(faultsOf({.duration = duration})), Keys{"lease.duration"});
-    EXPECT_EQ(keysOf(faultsOf(
-                  {.duration = duration, .heartbeat = 1s, .guard = 1s, .stopMargin = 1s, .progressTimeout = 10ms})),
-              (Keys{"lease.duration", "lease.progressTimeout"}))
+    EXPECT_EQ(
+        keysOf(faultsOf(
+            {.duration = duration, .heartbeat = 1s, .clockMargin = 1s, .stopMargin = 1s, .progressTimeout = 10ms})),
+        (Keys{"lease.duration", "lease.progressTimeout"}))
         << "less than the heartbeat";
     EXPECT_EQ(keysOf(faultsOf({.duration = duration, .progressTimeout = 10ms})), Keys{"lease.duration"});
   }
@@ -165,11 +171,15 @@ TEST(LeaseTimingTest, aSenselessDurationIsNotBlamedOnOthers) {
 
 TEST(LeaseTimingTest, numbersThatDoNotAddUpAreOnlyOutOfRange) {
   for (const milliseconds wild : {milliseconds::min(), milliseconds::max()}) {
-    EXPECT_EQ(
-        keysOf(faultsOf(
-            {.heartbeat = wild, .guard = wild, .stopMargin = wild, .drainTimeout = wild, .progressTimeout = wild})),
-        (Keys{"lease.drainTimeout", "lease.guard", "lease.heartbeat", "lease.progressTimeout", "lease.stopMargin"}));
-    EXPECT_EQ(keysOf(faultsOf({.guard = wild, .stopMargin = wild})), (Keys{"lease.guard", "lease.stopMargin"}));
+    EXPECT_EQ(keysOf(faultsOf({.heartbeat = wild,
+                               .clockMargin = wild,
+                               .stopMargin = wild,
+                               .drainTimeout = wild,
+                               .progressTimeout = wild})),
+              (Keys{"lease.drainTimeout", "lease.clockMargin", "lease.heartbeat", "lease.progressTimeout",
+                    "lease.stopMargin"}));
+    EXPECT_EQ(keysOf(faultsOf({.clockMargin = wild, .stopMargin = wild})),
+              (Keys{"lease.clockMargin", "lease.stopMargin"}));
   }
 }
 

@@ -128,7 +128,7 @@ TEST(LockTokenText, ForgedFieldsAreNamed) {
 TEST(LockTokenTime, CountsFromBeforeTheWriteWasSentByTheFastestClockLessTheGuard) {
   const LockTokenParts parts = sample();
   const auto left = [&](const Instant& now) { return remainingOf(parts, parts.clockDomain, now).value(); };
-  const auto valid = 30s - 31ms;  // the guard: 0.1 % + 1 ms
+  const auto valid = 30s - 31ms;  // the clock margin: 0.1 % + 1 ms
   EXPECT_EQ(left(parts.sentAt), valid);
   EXPECT_EQ(left(parts.sentAt + 10s), valid - 10s);
   EXPECT_EQ(left(parts.sentAt + valid), 0s);

@@ -82,8 +82,8 @@ TEST(Errors, valueOfAStoreErrorThrowsItsMessage) {
 }
 
 TEST(Errors, valueOfOptionFaultsThrowsThemAll) {
-  const OptionFaults faults{{"lease.guard", "is odd"}, {"store.path", "is missing"}};
-  EXPECT_EQ(thrownFor<std::invalid_argument>(faults), "lease.guard: is odd\nstore.path: is missing");
+  const OptionFaults faults{{"lease.clockMargin", "is odd"}, {"store.path", "is missing"}};
+  EXPECT_EQ(thrownFor<std::invalid_argument>(faults), "lease.clock_margin: is odd\nstore.path: is missing");
   EXPECT_EQ(thrownFor<std::invalid_argument>(OptionFaults{{"a", "b"}}), "a: b");
 }
 

@@ -94,7 +94,7 @@ class Configuration(RowTest):
 
     def test_the_time_of_the_warning_is_named_and_bounded(self):
         for lease in ("{ duration: 10s, stop_margin: 6s }", "{ duration: 10s, heartbeat: 4s, stop_margin: 3s }",
-                      "{ duration: 10s, guard: 6s }"):
+                      "{ duration: 10s, clock_margin: 6s }"):
             self.refused(f"{HOLDS}lease: {lease}\n", ": lease.")
         help_of_key = (ROOT / "config" / "reference.yaml").read_text(encoding="utf-8")
         self.assertIn("the work is asked to stop this long before the leader's validity ends",

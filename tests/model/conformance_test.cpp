@@ -24,7 +24,7 @@ LeaseOptions modelLease() {
   LeaseOptions options;
   options.duration = 10s;
   options.heartbeat = 3s;
-  options.guard = 1s;
+  options.clockMargin = 1s;
   options.stopMargin = 0ms;
   options.drainTimeout = 4s;
   return options;
@@ -62,13 +62,13 @@ int foundOut(const LeaseOptions& machine, const LeaseOptions& model) {
 
 TEST(Conformance, seesARightThatLastsTooLong) {
   LeaseOptions guardless = modelLease();
-  guardless.guard = 0ms;
+  guardless.clockMargin = 0ms;
   EXPECT_GT(foundOut(guardless, modelLease()), 20);
 }
 
 TEST(Conformance, seesLeadershipThatLastsTooLittle) {
   LeaseOptions cautious = modelLease();
-  cautious.guard = 2s;
+  cautious.clockMargin = 2s;
   EXPECT_GT(foundOut(cautious, modelLease()), 20);
 }
 

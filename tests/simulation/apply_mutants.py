@@ -10,8 +10,8 @@ product and gives lines that stay, lines that go (-) and lines that come (+).
 
     noGuard (I1): the holder leaves no margin for clock rates
     lockcore/port/lease_options.cpp
-      timing.guard_ = options.guard.value_or(duration / 1000);
-    + if (MUTANT) timing.guard_ = zero;
+      timing.clockMargin_ = options.clockMargin.value_or(duration / 1000);
+    + if (MUTANT) timing.clockMargin_ = zero;
 
 MUTANT is true while this mutant runs, and each edit depends on it. The lines that stay and go must be in the file
 exactly once; their line breaks do not matter, and a line may be given in part. Edits apply in order: each one sees the

@@ -141,7 +141,7 @@ LeaseOptions SimPlan::optionsFor(std::chrono::milliseconds duration, bool tellsP
   // The guard has to cover L (1 + e) / (1 - e); for the usual e the default does.
   if (rateBound > 500e-6) {
     const double part = 2.1 * rateBound * static_cast<double>(options.duration.count());
-    options.guard = std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(part)) + 1};
+    options.clockMargin = std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(part)) + 1};
   }
   if (tellsProgress && has(FaultKind::stuckWork))
     options.progressTimeout = has(FaultKind::changedLease) ? lease * 4 : options.duration * 2;

@@ -44,15 +44,14 @@ std::vector<Wrong> clockWrongs() {
   return {
       {"clock.rate", warning, "83000.0 ppm faster", [](Facts& f) { f.clock.ratePpm = 83'000; }},
       {"clock.rate", warning, "501.0 ppm slower", [](Facts& f) { f.clock.ratePpm = -501; }},
-      {"clock.guard", warning, "lease.guard of 2ms covers clocks that run 50 ppm",
-       [](Facts& f) { f.lease.guard = 2ms; }},
-      {"clock.guard", fault,
-       "covers clocks that run 100 ppm too fast or too slow, and the kernel corrects this one by 120.0",
+      {"clock.margin", warning, "lease.clock_margin of 2ms covers clocks 50 ppm",
+       [](Facts& f) { f.lease.clockMargin = 2ms; }},
+      {"clock.margin", fault, "covers clocks 100 ppm too fast or too slow, and the kernel corrects this one by 120.0",
        [](Facts& f) {
-         f.lease.guard = 3ms;
+         f.lease.clockMargin = 3ms;
          f.clock.kernel->correctionPpm = -120;
        }},
-      {"clock.guard", fault, "corrects this one by 700.0 ppm", [](Facts& f) { f.clock.kernel->correctionPpm = 700; }},
+      {"clock.margin", fault, "corrects this one by 700.0 ppm", [](Facts& f) { f.clock.kernel->correctionPpm = 700; }},
       {"clock.step", warning, "set 3s back", [](Facts& f) { f.clock.wallStep = -3s; }},
       {"clock.synchronised", warning, "No time daemon", [](Facts& f) { f.clock.kernel->synchronised = false; }},
       {"clock.suspend", warning, "slept for 1h", [](Facts& f) { f.clock.suspended = 1h + 1ms; }},
@@ -295,7 +294,7 @@ TEST(DoctorJudges, TheDefaultGuardIsEnoughForEveryLease) {
     facts.lease.duration = duration;
     facts.clock.kernel->correctionPpm = 500;
     const Report report = judge(facts);
-    EXPECT_EQ(findingOf(report, "clock.guard")->grade, Grade::ok) << duration.count();
+    EXPECT_EQ(findingOf(report, "clock.margin")->grade, Grade::ok) << duration.count();
   }
 }
 

@@ -38,7 +38,7 @@ LeaseOptions World::lease() const {
   LeaseOptions lease;
   lease.duration = plan_.lease;
   if (plan_.rateBound > 500e-6) {
-    lease.guard =
+    lease.clockMargin =
         milliseconds{std::lround(std::ceil(2.1 * plan_.rateBound * static_cast<double>(plan_.lease.count()))) + 1};
   }
   return lease;

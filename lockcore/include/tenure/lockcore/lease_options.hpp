@@ -40,13 +40,13 @@ struct LeaseOptions {
   std::chrono::milliseconds duration{10'000};
 
   /// How often the holder renews. A heartbeat may come up to a 32nd of this earlier, so that the heartbeats of many
-  /// leases share a wake-up. Unset: duration / 3. At least 10 ms. Two heartbeats, the guard and the stop margin
+  /// leases share a wake-up. Unset: duration / 3. At least 10 ms. Two heartbeats, the clock margin and the stop margin
   /// together must fit into the duration, so that one renewal may fail.
   std::optional<std::chrono::milliseconds> heartbeat{};
 
   /// Safety margin for clock rates: the holder's validity ends this much before the lease does. Unset: 0.1 % of the
   /// duration + 1 ms, which covers rates that differ by 500 parts per million each way. 0 .. duration / 2.
-  std::optional<std::chrono::milliseconds> guard{};
+  std::optional<std::chrono::milliseconds> clockMargin{};
 
   /// When renewals fail, leadership ends (stop token, onRevoked) this long before validity does, so that the work
   /// has time to stop before a successor may act. Unset: duration / 10. 0: at the very end.
@@ -70,19 +70,19 @@ class TENURE_API LeaseTiming {
 
   [[nodiscard]] std::chrono::milliseconds duration() const noexcept { return duration_; }
   [[nodiscard]] std::chrono::milliseconds heartbeat() const noexcept { return heartbeat_; }
-  [[nodiscard]] std::chrono::milliseconds guard() const noexcept { return guard_; }
+  [[nodiscard]] std::chrono::milliseconds clockMargin() const noexcept { return clockMargin_; }
   [[nodiscard]] std::chrono::milliseconds stopMargin() const noexcept { return stopMargin_; }
   [[nodiscard]] std::chrono::milliseconds drainTimeout() const noexcept { return drainTimeout_; }
   [[nodiscard]] std::optional<std::chrono::milliseconds> progressTimeout() const noexcept { return progressTimeout_; }
 
-  /// How long the holder's validity lasts, counted from the sending of an acknowledged write: duration - guard.
-  [[nodiscard]] std::chrono::milliseconds validFor() const noexcept { return duration_ - guard_; }
+  /// How long the holder's validity lasts, counted from the sending of an acknowledged write: duration - clockMargin.
+  [[nodiscard]] std::chrono::milliseconds validFor() const noexcept { return duration_ - clockMargin_; }
   /// How long the holder leads without a further acknowledged write: validFor - stopMargin.
   [[nodiscard]] std::chrono::milliseconds leadsFor() const noexcept { return validFor() - stopMargin_; }
 
  private:
   LeaseTiming() = default;
-  std::chrono::milliseconds duration_{}, heartbeat_{}, guard_{}, stopMargin_{}, drainTimeout_{};
+  std::chrono::milliseconds duration_{}, heartbeat_{}, clockMargin_{}, stopMargin_{}, drainTimeout_{};
   std::optional<std::chrono::milliseconds> progressTimeout_{};
 };
 

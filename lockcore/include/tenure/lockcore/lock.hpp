@@ -151,8 +151,8 @@ class TENURE_API Lock {
   void onLost(std::function<void(const TermEnd&)> callback);
   /// Calls `callback` with the remaining time when remaining() has fallen to `before`, once for each time that it falls
   /// so low. If heartbeats run, that only happens when they fail. `before` must be more than 0, and less than what
-  /// is left just before a heartbeat (lease - guard - stopMargin - heartbeat; with manual heartbeats no heartbeat is
-  /// subtracted). The callback runs as onLost's does.
+  /// is left just before a heartbeat (lease - clockMargin - stopMargin - heartbeat; with manual heartbeats no heartbeat
+  /// is subtracted). The callback runs as onLost's does.
   [[nodiscard]] LockResult<void> onExpiring(std::chrono::milliseconds before,
                                             std::function<void(std::chrono::nanoseconds)> callback);
   /// Why the lock ended, if it was lost.

@@ -51,7 +51,7 @@ class TENURE_API LockToken {
   /// LeaseStore::describe() of the store that made it; for messages only.
   [[nodiscard]] const std::string& store() const noexcept;
 
-  /// How long the lock is certainly still held without a renewal: the lease minus the guard for clock rates. It is
+  /// How long the lock is certainly still held without a renewal: the lease minus the margin for clock rates. It is
   /// counted from before the last acknowledged write was sent (invariant I2), by the clocks of this boot of this
   /// machine, which include suspend. Zero: over. Empty: the token comes from another machine or another boot, so no
   /// clock here knows; then only the store does.

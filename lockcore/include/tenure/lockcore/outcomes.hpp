@@ -140,8 +140,8 @@ struct LeaseStatus {
   std::uint64_t terms{0};   ///< won since start
   /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last measured minute, in parts per million;
   /// empty before the first measurement. If a time daemon follows good servers, this is the error of the machine's
-  /// own oscillator. Beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is
-  /// logged.
+  /// own oscillator. Beyond 500 (with the default clock margin) only the fence keeps two leaders apart, and a warning
+  /// is logged.
   std::optional<double> clockRatePpm{};
   /// How late the last acknowledged heartbeat was: from when it was due until the store acknowledged a renewal. It
   /// includes the time that the process, the queue of the store and the store itself take. Zero: none yet. A heartbeat
