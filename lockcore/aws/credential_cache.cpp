@@ -205,11 +205,15 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
       const std::string end = got->lifetime ? ", for " + std::to_string(got->lifetime->count()) + " s" : "";
       logger.log(LogLevel::debug, "AWS credentials from " + got->source + end);
     }
+    if (!got) return;
+    const std::string warned = std::exchange(toldWarning, got->warning);
+    if (!toldWarning.empty()) logger.log(warned == toldWarning ? LogLevel::debug : LogLevel::warn, toldWarning);
   }
 
   Fetch fetch;
   Logger logger;
   std::string toldFailure{};  ///< used by the fetching thread only; empty: the last fetch succeeded
+  std::string toldWarning{};  ///< the same; Credentials::warning of the last fetch that succeeded
   std::stop_source stop{};
   mutable std::mutex mutex{};
   std::condition_variable changed{};

@@ -24,7 +24,8 @@ struct Keys {
 struct Credentials {
   Keys keys{};
   std::optional<std::chrono::seconds> lifetime{};
-  std::string source{};  ///< for people: "profile billing (/home/a/.aws/credentials)"
+  std::string source{};   ///< for people: "profile billing (/home/a/.aws/credentials)"
+  std::string warning{};  ///< for people: what is not as it should be; empty: nothing
 };
 
 /// This way of getting credentials is not set up here, so the next one is asked. `why` goes into the final error.

@@ -28,6 +28,10 @@ namespace tenure::aws {
   return all - ahead - uniform(random, std::min(ahead, all - ahead) / 4);
 }
 
+/// What is added to expired credentials of an instance. By refreshAfter() the next attempt is 7.5 to 10 minutes later;
+/// botocore adds 17 to 25 minutes, and tries again after 2 to 10.
+inline constexpr std::chrono::seconds extension = std::chrono::minutes{20};
+
 /// The pause after the `failures`-th failure in a row (1, 2, ...): it doubles from 0.5 s to 10 s, and half of it is
 /// random. While older credentials are usable for `left`, it is at most a quarter of that.
 [[nodiscard]] inline std::chrono::nanoseconds retryAfter(int failures, std::optional<std::chrono::nanoseconds> left,

@@ -25,8 +25,6 @@ std::string formFor(std::string_view action, const RoleRequest& role) {
   std::string body = "Action=" + std::string{action} + "&Version=2011-06-15";
   addField(body, "RoleArn", role.roleArn);
   addField(body, "RoleSessionName", role.sessionName.empty() ? "tenure" : role.sessionName);
-  addField(body, "ExternalId", role.externalId);
-  addField(body, "DurationSeconds", role.durationSeconds);
   return body;
 }
 
@@ -124,7 +122,10 @@ StoreResult<Credentials> ask(FetchContext& context, const RoleRequest& role, con
 }  // namespace
 
 StoreResult<Credentials> assumeRole(FetchContext& context, const RoleRequest& role, const Keys& base) {
-  return ask(context, role, formFor("AssumeRole", role), &base);
+  std::string body = formFor("AssumeRole", role);
+  addField(body, "ExternalId", role.externalId);
+  addField(body, "DurationSeconds", role.durationSeconds);
+  return ask(context, role, body, &base);
 }
 
 StoreResult<Credentials> assumeRoleWithWebIdentity(FetchContext& context, const RoleRequest& role,

@@ -11,9 +11,9 @@ namespace tenure::aws {
 
 struct RoleRequest {
   std::string roleArn{};
-  std::string sessionName{};  ///< empty: a name is generated
-  std::string externalId{};
-  std::string durationSeconds{};  ///< 900 to 43200; empty: STS's default, one hour
+  std::string sessionName{};      ///< empty: a name is generated
+  std::string externalId{};       ///< only for AssumeRole, as in botocore
+  std::string durationSeconds{};  ///< the same; 900 to 43200; empty: STS's default, one hour
   std::string who{};              ///< for messages: "profile billing (/home/a/.aws/config:3)"
 };
 

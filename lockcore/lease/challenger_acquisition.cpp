@@ -13,7 +13,7 @@ namespace {
 /// No more unresolved acquisitions than this are remembered. If a forgotten one arrives late, the record appears as our
 /// own and is taken over again.
 constexpr std::size_t maxPendingAcquires = 4;
-constexpr int maxLostRaces = 6;
+constexpr int maxLostRaces = 8;
 /// A third of a long lease is minutes. A lease that is free must not stay so for that long after one rejection.
 constexpr std::chrono::seconds longestInterval{10};
 

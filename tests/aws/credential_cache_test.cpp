@@ -157,6 +157,20 @@ TEST_F(CacheTest, aCauseIsOneWarningHoweverOftenItIsMet) {
   EXPECT_NE(logged().find("could be fetched again, from test"), std::string::npos) << logged();
 }
 
+TEST_F(CacheTest, aWarningOfASourceIsLoggedOnceHoweverOftenItIsGiven) {
+  Credentials old = keys("old", 1s);
+  old.warning = "test gave credentials that expired at noon";
+  setNext(old);
+  const auto cache = make();
+  EXPECT_TRUE(eventually([&] { return wait(*cache).get() && fetches_ >= 3; }));
+  EXPECT_EQ(warnings_, 1) << logged();
+  EXPECT_NE(logged().find(old.warning), std::string::npos) << logged();
+  setNext(keys("new", 1s));
+  EXPECT_TRUE(eventually([&] { return (*wait(*cache).get())->keys.accessKeyId == "new"; }));
+  setNext(old);
+  EXPECT_TRUE(eventually([&] { return wait(*cache).get() && warnings_ == 2; })) << logged();
+}
+
 TEST_F(CacheTest, refreshesInTheBackground) {
   setNext(keys("one", 1s));
   const auto cache = make();

@@ -1,5 +1,6 @@
-// Web identity, containers, EC2: what is requested, and what follows from each answer.
+// Containers, EC2: what is requested, and what follows from each answer.
 #include "aws_world.hpp"
+#include "lockcore/aws/refresh_plan.hpp"
 
 namespace tenure::aws::test {
 namespace {
@@ -16,37 +17,7 @@ class MetadataTest : public AwsTest {
   }
 };
 
-using WebIdentityTest = MetadataTest;
 using ContainerTest = MetadataTest;
-
-TEST_F(WebIdentityTest, asksStsWithTheTokenOfTheFile) {
-  set("AWS_WEB_IDENTITY_TOKEN_FILE", path("token"));
-  set("AWS_ROLE_ARN", "arn:aws:iam::1:role/W");
-  set("AWS_ROLE_SESSION_NAME", "pod-1");
-  write("token", "one+two\n");
-  serveOnly(200, stsReply("ASIAW", std::chrono::seconds{900}));
-  const auto got = find();
-  ASSERT_TRUE(got) << error(got);
-  EXPECT_EQ(got->keys.accessKeyId, "ASIAW");
-  EXPECT_EQ(requests_->all()[0].request.body,
-            "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2FW"
-            "&RoleSessionName=pod-1&WebIdentityToken=one%2Btwo");
-  write("token", "three");  // projected tokens are replaced regularly
-  ASSERT_TRUE(find());
-  EXPECT_NE(requests_->all()[1].request.body.find("WebIdentityToken=three"), std::string::npos);
-}
-
-TEST_F(WebIdentityTest, saysWhatIsMissing) {
-  set("AWS_WEB_IDENTITY_TOKEN_FILE", path("token"));
-  EXPECT_NE(error(find()).find("without AWS_ROLE_ARN"), std::string::npos);
-  set("AWS_ROLE_ARN", "arn:aws:iam::1:role/W");
-  EXPECT_NE(error(find()).find(path("token") + ": No such file or directory"), std::string::npos);
-  write("token", "\n");
-  EXPECT_NE(error(find()).find("is empty"), std::string::npos);
-  write("token", tokenText);
-  serveOnly(400, "<Error><Code>InvalidIdentityToken</Code><Message>bad " + tokenText + "</Message></Error>");
-  EXPECT_NE(error(find()).find("InvalidIdentityToken"), std::string::npos);
-}
 
 TEST_F(ContainerTest, relativeUriIsEcs) {
   set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/abc?id=1");
@@ -109,8 +80,10 @@ TEST_F(ContainerTest, faults) {
 
 class ImdsTest : public MetadataTest {
  protected:
+  std::string expiration_{isoTime(noon + 7200)};
+
   void serve(int tokenStatus = 200, int roleStatus = 200, int keysStatus = 200) {
-    responder_ = [=](const net::Origin&, const net::HttpRequest& request) -> net::HttpOutcome {
+    responder_ = [=, this](const net::Origin&, const net::HttpRequest& request) -> net::HttpOutcome {
       if (request.method == "PUT" && request.target == "/latest/api/token") {
         return reply(headerOf(request, "X-aws-ec2-metadata-token-ttl-seconds") == "21600" ? tokenStatus : 400,
                      "session-1");
@@ -119,7 +92,7 @@ class ImdsTest : public MetadataTest {
       const std::string roles = "/latest/meta-data/iam/security-credentials/";
       if (request.target == roles) return reply(roleStatus, "my-role\n");
       if (request.target == roles + "my-role") {
-        return reply(keysStatus, metadataKeys("ASIAI", isoTime(noon + 7200)), {{"Date", httpDate(noon)}});
+        return reply(keysStatus, metadataKeys("ASIAI", expiration_), {{"Date", httpDate(noon)}});
       }
       if (request.target == "/latest/meta-data/placement/region") return reply(200, "ap-south-1");
       return reply(404, "");
@@ -136,6 +109,32 @@ TEST_F(ImdsTest, tokenRoleKeys) {
   EXPECT_EQ(got->lifetime, std::chrono::seconds{7200});
   EXPECT_EQ(net::toString(requests_->all()[0].origin), "http://169.254.169.254:80");
   EXPECT_EQ(requests_->count(), 3U);
+}
+
+/// As in botocore: while the service that issues them is down, the instance has no others.
+TEST_F(ImdsTest, keysThatHaveExpiredServeOn) {
+  serve();
+  for (const std::string& expired :
+       {isoTime(noon), isoTime(noon - 1), isoTime(noon - 86'400), std::string{"0001-01-01T00:00:00Z"}}) {
+    expiration_ = expired;
+    const auto got = find();
+    ASSERT_TRUE(got) << error(got);
+    EXPECT_EQ(got->keys, (Keys{"ASIAI", secretKey, tokenText}));
+    EXPECT_EQ(got->lifetime, extension) << expired;
+    EXPECT_EQ(got->warning.find(got->source + " gave credentials that expired at " + expired), 0U) << got->warning;
+  }
+  expiration_ = isoTime(noon + 1);
+  const auto got = find();
+  ASSERT_TRUE(got) << error(got);
+  EXPECT_EQ(got->lifetime, std::chrono::seconds{1});
+  EXPECT_EQ(got->warning, "");
+}
+
+/// As in botocore.
+TEST_F(ContainerTest, keysThatHaveExpiredAreRefused) {
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/x");
+  serveOnly(200, metadataKeys("ASIAC", isoTime(noon - 1)));
+  EXPECT_NE(error(find()).find("gave credentials that have expired already"), std::string::npos);
 }
 
 TEST_F(ImdsTest, endpointsOfTheEnvironment) {

@@ -230,13 +230,16 @@ TEST_F(ProfileTest, credentialSource) {
   EXPECT_NE(error(use("x")).find("can be Environment, EcsContainer or Ec2InstanceMetadata"), std::string::npos);
 }
 
-TEST_F(ProfileTest, webIdentityInAProfile) {
+TEST_F(ProfileTest, aDurationThatIsLeftOutIsSaid) {
   serveSts();
-  write("token", tokenText + "\n");
-  writeConfig("[profile w]\nrole_arn = arn:aws:iam::1:role/W\nweb_identity_token_file = ~/token\n");
-  ASSERT_TRUE(use("w")) << error(use("w"));
-  EXPECT_NE(requests_->all()[0].request.body.find("Action=AssumeRoleWithWebIdentity"), std::string::npos);
-  EXPECT_EQ(headerOf(requests_->all()[0].request, "Authorization"), "") << "this action is not signed";
+  writeKeys("base", "AKIA1");
+  const std::string role = "[profile p]\nrole_arn = arn:aws:iam::1:role/R\nsource_profile = base\n";
+  writeConfig(role + "duration_seconds = 1h\n");
+  EXPECT_EQ(use("p")->warning, "profile p (" + path("config") +
+                                   ":1): duration_seconds is \"1h\", which is no whole number, and is left out; write "
+                                   "one such as 3600");
+  writeConfig(role + "duration_seconds = 3_600\n");
+  EXPECT_EQ(use("p")->warning, "");
 }
 
 TEST_F(ProfileTest, whatIsNotSupportedSaysWhatToDo) {

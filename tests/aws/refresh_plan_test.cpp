@@ -26,6 +26,14 @@ TEST(RefreshPlan, refreshesWellAheadAndNotAllAtOnce) {
   EXPECT_GT(seen.size(), 900U);
 }
 
+TEST(RefreshPlan, anExtensionEndsAfterSomeFurtherAttempts) {
+  tenure::test::SeededRandom random{4};
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_GE(refreshAfter(extension, random), 5min);
+    EXPECT_LE(refreshAfter(extension, random), 10min);
+  }
+}
+
 TEST(RefreshPlan, usesCredentialsAlmostToTheirEnd) {
   EXPECT_EQ(usableFor(1h), 1h - 10s);
   EXPECT_EQ(usableFor(10s), 9s);

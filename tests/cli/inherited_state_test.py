@@ -211,6 +211,9 @@ class Limits(Case):
         return process.returncode, told
 
     def test_no_file_may_grow(self):
+        ended, _ = self.end_of("--version", limit=resource.RLIMIT_FSIZE, value=0)
+        if is_sanitized() and ended == -signal.SIGXFSZ:
+            self.skipTest("the runtime of ThreadSanitizer is killed by this limit, before main()")
         commands = {"init": ("init", "new.yaml"), "run": ("run", "-c", self.config, "--once", "--wait", "2s", "--", "touch", "ran"),
                     "lock": ("lock", "hold", "x", "--store", "sqlite", "--path", "locks.db", "--wait", "2s", "--", "touch", "ran")}
         for name, words in commands.items():

@@ -9,17 +9,20 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import types
 import unittest
+import urllib.parse
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import peers
 
 try:
+    import botocore.awsrequest
     import botocore.httpsession
     import botocore.loaders
     import botocore.session
@@ -32,10 +35,11 @@ LOADER = botocore.loaders.create_loader()  # one for all sessions: it reads larg
 TABLE = pathlib.Path(__file__).resolve().parents[1] / "aws" / "shared_files" / "cases.json"
 
 
-def found():
+def found(profile=None):
     """What a client of DynamoDB would use, by the environment of this process."""
-    session = botocore.session.Session()
+    session = botocore.session.Session(profile=profile)
     session.register_component("data_loader", LOADER)
+    session.register("before-send.sts", answerOfSts)
     client = session.create_client("dynamodb")
     credentials = session.get_credentials()
     frozen = credentials.get_frozen_credentials() if credentials else None
@@ -54,6 +58,23 @@ def asked(client):
     client.meta.events.register("before-call", answer)
     client.list_tables()
     return urls[0].removesuffix("/")
+
+
+def answerOfSts(request, **_):
+    """A role's access key says what STS was asked for. SharedFilesTest in tests/aws gives the same one."""
+    asked = dict(urllib.parse.parse_qsl(request.body.decode() if isinstance(request.body, bytes) else request.body))
+    if asked["RoleSessionName"].startswith("botocore-session-"):
+        asked["RoleSessionName"] = "(generated)"
+    names = ("Action", "RoleArn", "RoleSessionName", "ExternalId", "DurationSeconds", "WebIdentityToken")
+    key = " ".join(asked[name].removeprefix("arn:aws:iam::123456789012:role/") for name in names if name in asked)
+    signer = re.search("Credential=([^/]*)/", str(request.headers.get("Authorization")))
+    key += f" by {signer[1]}" if signer else ""
+    action = asked["Action"]
+    text = (f"<{action}Response><{action}Result><Credentials><AccessKeyId>{key}</AccessKeyId>"
+            "<SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>"
+            f"<Expiration>2100-01-01T00:00:00Z</Expiration></Credentials></{action}Result></{action}Response>")
+    raw = types.SimpleNamespace(stream=lambda: [text.encode()])
+    return botocore.awsrequest.AWSResponse(request.url, 200, {}, raw)
 
 
 class Inventor:
@@ -147,13 +168,14 @@ class Inventor:
 def verdict(case):
     with tempfile.TemporaryDirectory() as home:
         (pathlib.Path(home) / ".aws").mkdir()
-        for name in ("config", "credentials"):
-            if name in case:
-                (pathlib.Path(home) / ".aws" / name).write_bytes(case[name].encode())
-        environment = {"HOME": home, "AWS_EC2_METADATA_DISABLED": "true", **case.get("environment", {})}
+        files = {f".aws/{name}": case[name] for name in ("config", "credentials") if name in case}
+        for name, text in {**files, **case.get("files", {})}.items():
+            (pathlib.Path(home) / name).write_bytes(text.replace("{home}", home).encode())
+        given = {name: value.replace("{home}", home) for name, value in case.get("environment", {}).items()}
+        environment = {"HOME": home, "AWS_EC2_METADATA_DISABLED": "true", **given}
         with mock.patch.dict(os.environ, environment, clear=True):
             try:
-                return found()
+                return found(case.get("profile"))
             except Exception as rejection:  # of many kinds, some of them mere accidents
                 return {"refused": type(rejection).__name__}
 

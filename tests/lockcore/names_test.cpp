@@ -83,7 +83,7 @@ TEST(Errors, valueOfAStoreErrorThrowsItsMessage) {
 
 TEST(Errors, valueOfOptionFaultsThrowsThemAll) {
   const OptionFaults faults{{"lease.clockMargin", "is odd"}, {"store.path", "is missing"}};
-  EXPECT_EQ(thrownFor<std::invalid_argument>(faults), "lease.clock_margin: is odd\nstore.path: is missing");
+  EXPECT_EQ(thrownFor<std::invalid_argument>(faults), "lease.clockMargin: is odd\nstore.path: is missing");
   EXPECT_EQ(thrownFor<std::invalid_argument>(OptionFaults{{"a", "b"}}), "a: b");
 }
 

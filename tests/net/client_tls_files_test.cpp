@@ -1,8 +1,10 @@
 // Certificates and authorities that change on disk while a client runs, and what is said of them.
 #include <atomic>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <sstream>
 #include <sys/mman.h>
@@ -349,6 +351,11 @@ TEST_F(HttpTlsFiles, everyFileOfTheDirectoriesOfSslCertDirIsTrusted) {
 
 /// As curl and Go take it: a file for compose sets it from a variable that is not set.
 TEST(SystemsAuthorities, anEmptyVariableCountsAsNone) {
+  std::map<const char*, std::string> before;
+  for (const char* name : {"SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+    if (const char* value = std::getenv(name)) before[name] = value;
+    ::unsetenv(name);
+  }
   const std::string file = net::systemsFile();
   const std::vector<std::string> directories = net::systemsDirectories();
   ASSERT_FALSE(directories.empty());
@@ -357,8 +364,9 @@ TEST(SystemsAuthorities, anEmptyVariableCountsAsNone) {
   EXPECT_EQ(net::systemsFile(), file);
   EXPECT_EQ(net::systemsDirectories(), directories);
   EXPECT_TRUE(net::filesOfSystemsDirectories().empty());
-  ::unsetenv("SSL_CERT_FILE");
-  ::unsetenv("SSL_CERT_DIR");
+  for (const char* name : {"SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+    before.contains(name) ? ::setenv(name, before[name].c_str(), 1) : ::unsetenv(name);
+  }
 }
 
 /// OpenSSL works on the system's authorities for 30 ms and longer, on the thread that serves all calls. A server that

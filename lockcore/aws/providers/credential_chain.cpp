@@ -1,8 +1,6 @@
 // The order of AWS's SDKs: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
 #include <algorithm>
 
-#include "lockcore/aws/sts.hpp"
-#include "lockcore/aws/text.hpp"
 #include "providers.hpp"
 
 namespace tenure::aws {
@@ -34,9 +32,9 @@ class Search {
   std::string reasons_{};
 };
 
-bool assumesRoleWithKeys(const FetchContext& context) {
+bool profileAssumesRole(const FetchContext& context) {
   const Profile* profile = context.config.find(profileName(context.environment, {}));
-  return profile != nullptr && !profile->get("role_arn").empty() && profile->get("web_identity_token_file").empty();
+  return profile != nullptr && assumesRoleWithKeys(*profile);
 }
 
 }  // namespace
@@ -49,8 +47,8 @@ StoreResult<Credentials> findCredentials(FetchContext& context, const ChainWishe
     return search.finish();
   }
   search.ask("environment", [&] { return fromEnvironment(context); });
-  // botocore's order: only this kind of profile comes before the token of the environment.
-  if (assumesRoleWithKeys(context)) search.ask("profile", [&] { return fromProfile(context, {}); });
+  // botocore's order: only this kind of profile comes before web identity.
+  if (profileAssumesRole(context)) search.ask("profile", [&] { return fromProfile(context, {}); });
   search.ask("web identity", [&] { return fromWebIdentity(context); });
   search.ask("profile", [&] { return fromProfile(context, {}); });
   search.ask("container", [&] { return fromContainer(context); });
@@ -89,22 +87,6 @@ ProviderResult fromEnvironment(FetchContext& context) {
     return StoreError{ErrorClass::credentials, "environment: " + wrong};
   }
   return Credentials{std::move(keys), std::nullopt, "environment (AWS_ACCESS_KEY_ID)"};
-}
-
-ProviderResult fromWebIdentity(FetchContext& context) {
-  const AwsEnvironment& environment = context.environment;
-  const std::string tokenFile = environment.get("AWS_WEB_IDENTITY_TOKEN_FILE");
-  if (tokenFile.empty()) return NotConfigured{"AWS_WEB_IDENTITY_TOKEN_FILE is not set"};
-  const RoleRequest role{.roleArn = environment.get("AWS_ROLE_ARN"),
-                         .sessionName = environment.get("AWS_ROLE_SESSION_NAME"),
-                         .who = "web identity (AWS_WEB_IDENTITY_TOKEN_FILE)"};
-  if (role.roleArn.empty()) {
-    return StoreError{ErrorClass::credentials,
-                      "web identity: AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN; set both or none"};
-  }
-  auto got = assumeRoleWithWebIdentity(context, role, environment.expandHome(tokenFile));
-  if (!got) return got.error();
-  return *std::move(got);
 }
 
 }  // namespace tenure::aws

@@ -86,8 +86,10 @@ ProviderResult fromInstanceMetadata(FetchContext& context) {
   if (!reply || reply->status != 200) {
     return refused(metadata, "the credentials of role " + forPeople(role, 80), reply);
   }
+  // As in botocore, expired ones serve on: the instance has no others while the service that issues them is down.
   auto read = credentialsFromJson(context, metadata.where() + ", role " + forPeople(role, 80), reply->body,
-                                  {.sessionToken = "Token", .versionOne = false}, reply->header("Date"));
+                                  {.sessionToken = "Token", .versionOne = false, .expiredServeOn = true},
+                                  reply->header("Date"));
   if (!read) return read.error();
   return *std::move(read);
 }

@@ -1,5 +1,7 @@
 #include <boost/json.hpp>
 
+#include "lockcore/aws/refresh_plan.hpp"
+#include "lockcore/aws/text.hpp"
 #include "providers.hpp"
 
 namespace tenure::aws {
@@ -26,6 +28,26 @@ bool isVersionOne(const json::object& object) {
   return version != nullptr && version->is_number() && version->to_number<double>() == 1.0;
 }
 
+/// The lifetime of `out`. Empty, or what is wrong with it.
+std::string readEnd(Credentials& out, const json::object& object, const FetchContext& context, JsonKeyNames names,
+                    std::string_view dateHeader) {
+  const json::value* expiration = object.if_contains("Expiration");
+  if (expiration == nullptr || expiration->is_null()) return {};
+  const std::string text = textOf(object, "Expiration");
+  const auto at = parseIsoTime(text);
+  if (!at) return "gave an \"Expiration\" that is not a time such as 2026-11-21T12:00:00Z";
+  out.lifetime = context.lifetimeUntil(*at, dateHeader);
+  if (out.lifetime->count() > 0) return {};
+  if (!names.expiredServeOn) {
+    return "gave credentials that have expired already; check the clock of this machine, and the source of the "
+           "credentials";
+  }
+  out.lifetime = extension;
+  out.warning = out.source + " gave credentials that expired at " + oneLine(text, 40) +
+                "; they are used on, because AWS may be unable to issue others now; the next attempt is within 10 min";
+  return {};
+}
+
 }  // namespace
 
 StoreResult<Credentials> credentialsFromJson(const FetchContext& context, const std::string& source,
@@ -50,16 +72,7 @@ StoreResult<Credentials> credentialsFromJson(const FetchContext& context, const 
       !unfit.empty()) {
     return wrong("gave JSON in which " + unfit);
   }
-  const json::value* expiration = object.if_contains("Expiration");
-  if (expiration == nullptr || expiration->is_null()) return out;
-  const auto at = parseIsoTime(textOf(object, "Expiration"));
-  if (!at) return wrong("gave an \"Expiration\" that is not a time such as 2026-11-21T12:00:00Z");
-  out.lifetime = context.lifetimeUntil(*at, dateHeader);
-  if (out.lifetime->count() <= 0) {
-    return wrong(
-        "gave credentials that have expired already; check the clock of this machine, and the source of the "
-        "credentials");
-  }
+  if (const std::string unfit = readEnd(out, object, context, names, dateHeader); !unfit.empty()) return wrong(unfit);
   return out;
 }
 

@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lockcore/aws/run_process.hpp"
 #include "lockcore/aws/sts.hpp"
 #include "lockcore/aws/text.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "providers.hpp"
 
 namespace tenure::aws {
@@ -34,18 +38,54 @@ ProviderResult fromProcess(FetchContext& context, const Profile& profile) {
   return *std::move(read);
 }
 
+/// As Python's int() reads it, and so botocore; none: it is no whole number.
+std::optional<std::string> wholeNumber(std::string_view text) {
+  std::string out{text.starts_with('-') ? "-" : ""};
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  bool digit = false;  // an underscore may stand between two of them
+  for (const char c : text) {
+    if (c == '_' ? !digit : !isDigit(c)) return std::nullopt;
+    digit = c != '_';
+    if (digit) out += c;
+  }
+  if (!digit) return std::nullopt;
+  std::int64_t number = 0;
+  const auto read = std::from_chars(out.data(), out.data() + out.size(), number);
+  return read.ec == std::errc{} ? std::to_string(number) : out;
+}
+
+/// `duration_seconds` for STS. If it is no whole number, botocore leaves it out, and `warning` says so.
+std::string durationOf(const Profile& profile, std::string& warning) {
+  const std::string text = profile.get("duration_seconds");
+  if (auto number = wholeNumber(text)) return *std::move(number);
+  if (!text.empty()) {
+    warning = fault(profile, "duration_seconds is \"" + forPeople(text, 40) +
+                                 "\", which is no whole number, and is left out; write one such as 3600")
+                  .message;
+  }
+  return {};
+}
+
 /// Follows a profile to its keys, through the other profiles that it names.
 class ProfileWalk {
  public:
   explicit ProfileWalk(FetchContext& context) : context_{context} {}
 
   ProviderResult resolve(const Profile& profile) {
-    path_.push_back(profile.name);
-    if (!profile.get("role_arn").empty()) return resolveRole(profile);
-    return resolvePlain(profile);
+    return assumesRoleWithKeys(profile) ? resolveRole(profile) : resolveRest(profile);
+  }
+
+  /// The same without the profile's web identity.
+  ProviderResult resolveWithoutToken(const Profile& profile) {
+    return assumesRoleWithKeys(profile) ? resolveRole(profile) : resolvePlain(profile);
   }
 
  private:
+  ProviderResult resolveRest(const Profile& profile) {
+    ProviderResult byToken = fromWebIdentityOf(context_, profile);
+    return std::holds_alternative<NotConfigured>(byToken) ? resolvePlain(profile) : byToken;
+  }
+
   /// botocore's order. Keys in the config file come behind a process.
   ProviderResult resolvePlain(const Profile& profile) {
     if (hasKeys(profile.inCredentials)) return keysOf(profile, profile.inCredentials);
@@ -89,24 +129,23 @@ class ProfileWalk {
   }
 
   ProviderResult resolveRole(const Profile& profile) {
+    path_.push_back(profile.name);
     if (!profile.get("mfa_serial").empty()) {
       return fault(profile,
                    "mfa_serial: this process cannot ask for an MFA code; use a role that does not need one, or "
                    "credential_process");
     }
+    std::string warning;
     const RoleRequest role{profile.get("role_arn"), profile.get("role_session_name"), profile.get("external_id"),
-                           profile.get("duration_seconds"), "profile " + profile.name + " (" + profile.where + ')'};
+                           durationOf(profile, warning), "profile " + profile.name + " (" + profile.where + ')'};
     const std::string source = profile.get("source_profile");
     const std::string named = profile.get("credential_source");
-    const std::string token = profile.get("web_identity_token_file");
-    if (!token.empty())
-      return finish(assumeRoleWithWebIdentity(context_, role, context_.environment.expandHome(token)));
     if (source.empty() == named.empty()) {
       return fault(profile, "role_arn needs one of source_profile, credential_source and web_identity_token_file");
     }
     ProviderResult base = source.empty() ? fromNamedSource(profile, named) : fromSourceProfile(profile, source);
     const auto* keys = std::get_if<Credentials>(&base);
-    if (keys != nullptr) return finish(assumeRole(context_, role, keys->keys));
+    if (keys != nullptr) return finish(assumeRole(context_, role, keys->keys), std::move(warning));
     if (const auto* none = std::get_if<NotConfigured>(&base)) {
       return fault(profile, (source.empty() ? "credential_source " + named : "source_profile " + source) +
                                 " gives no credentials: " + none->why);
@@ -122,8 +161,7 @@ class ProfileWalk {
     }
     if (!next->fault.empty()) return StoreError{ErrorClass::credentials, next->fault};
     // botocore's order: the keys of a source outweigh its role, so a profile may name itself.
-    const bool keys = hasKeys(next->inCredentials) || hasKeys(next->inConfig);
-    if (source == profile.name || (keys && next->get("web_identity_token_file").empty())) return resolvePlain(*next);
+    if (source == profile.name || hasKeys(next->inCredentials) || hasKeys(next->inConfig)) return resolveRest(*next);
     if (std::find(path_.begin(), path_.end(), source) != path_.end()) {
       std::string circle;
       for (const std::string& name : path_) circle += name + " -> ";
@@ -140,8 +178,9 @@ class ProfileWalk {
                               "\"; it can be Environment, EcsContainer or Ec2InstanceMetadata");
   }
 
-  static ProviderResult finish(StoreResult<Credentials> got) {
+  static ProviderResult finish(StoreResult<Credentials> got, std::string warning) {
     if (!got) return got.error();
+    got->warning = std::move(warning);
     return *std::move(got);
   }
 
@@ -151,10 +190,15 @@ class ProfileWalk {
 
 }  // namespace
 
+bool assumesRoleWithKeys(const Profile& profile) {
+  return !profile.get("role_arn").empty() && !profile.values.contains("web_identity_token_file");
+}
+
 ProviderResult fromProfile(FetchContext& context, const std::string& wanted) {
   const auto profile = context.config.inUse(context.environment, wanted);
   if (!profile) return profile.error();
-  if (*profile != nullptr) return ProfileWalk{context}.resolve(**profile);
+  ProfileWalk walk{context};
+  if (*profile != nullptr) return wanted.empty() ? walk.resolveWithoutToken(**profile) : walk.resolve(**profile);
   return NotConfigured{context.config.missingText(profileName(context.environment, wanted))};
 }
 

@@ -9,11 +9,18 @@ namespace tenure::aws {
 /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
 [[nodiscard]] ProviderResult fromEnvironment(FetchContext& context);
 
-/// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME.
+/// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME; what is not set is taken from the profile in use.
 [[nodiscard]] ProviderResult fromWebIdentity(FetchContext& context);
 
-/// The profile in use (`wanted`, if it is not empty): roles (`role_arn` with `source_profile`, `credential_source` or
-/// `web_identity_token_file`), keys, `credential_process`.
+/// `web_identity_token_file`, `role_arn` and `role_session_name` of a profile, whatever the environment says.
+[[nodiscard]] ProviderResult fromWebIdentityOf(FetchContext& context, const Profile& profile);
+
+/// `role_arn` with `source_profile` or `credential_source`. A profile that says anything of a token has none.
+[[nodiscard]] bool assumesRoleWithKeys(const Profile& profile);
+
+/// The profile `wanted`: roles (`role_arn` with `source_profile`, `credential_source` or `web_identity_token_file`),
+/// keys, `credential_process`. If nothing is wanted, the profile in use without its web identity, which is a link of
+/// its own then.
 [[nodiscard]] ProviderResult fromProfile(FetchContext& context, const std::string& wanted);
 
 /// AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS Pod Identity).
@@ -40,7 +47,8 @@ struct KeyNames {
 /// The names that differ between the issuers.
 struct JsonKeyNames {
   const char* sessionToken;
-  bool versionOne;  ///< "Version": 1 is required
+  bool versionOne;             ///< "Version": 1 is required
+  bool expiredServeOn{false};  ///< expired keys are given a further `extension`, with a warning
 };
 
 /// An error begins with `source` and says what is missing. It contains no part of the JSON.

@@ -88,7 +88,7 @@ double number(const std::string& text) {
 TEST(Latency, TheTableOfLeasesOnThePageIsWhatTheRulesGive) {
   // | lease | replaced after | slowest call | store outage survived | writes a day | cost |
   const std::regex row{
-      R"(\| \**(\d+) s\** \| ([\d.]+) to (\d+) s \| ([\d.]+) s \| ([\d.]+) s \| ([\d,]+) \| ([\d.]+) \$ \+ ([\d.]+) \$ \|)"};
+      R"(\| \**(\d+) s\** \| ([\d.]+) to (\d+) s \| ([\d.]+) s \| ([\d.]+) s \| ([\d,]+) \| \$([\d.]+) \+ \$([\d.]+) \|)"};
   std::ifstream page{std::filesystem::path{TENURE_SOURCE_DIR} / "docs/sizing.md"};
   int rows = 0;
   std::smatch cell;
