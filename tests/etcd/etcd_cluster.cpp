@@ -4,12 +4,16 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
+
+#include "support/eventually.hpp"
 
 namespace tenure::test {
 namespace {
@@ -102,7 +106,23 @@ void EtcdCluster::restart(std::size_t member) {
   pids_[member] = restarted_[member]->id();
 }
 
-void EtcdCluster::freeze(std::size_t member) { ::kill(pids_.at(member), SIGSTOP); }
+/// A thread that is on a processor at that moment goes on for a little, and a member may still answer.
+void EtcdCluster::freeze(std::size_t member) {
+  const pid_t pid = pids_.at(member);
+  ::kill(pid, SIGSTOP);
+  const auto stands = [pid] {
+    std::error_code gone;
+    for (const auto& thread : std::filesystem::directory_iterator{"/proc/" + std::to_string(pid) + "/task", gone}) {
+      std::ifstream in{thread.path() / "stat"};
+      std::string stat;
+      std::getline(in, stat);
+      const std::size_t state = stat.rfind(')') + 2;
+      if (state >= stat.size() || stat[state] != 'T') return false;
+    }
+    return true;
+  };
+  if (!Eventually{std::chrono::seconds{20}}(stands)) throw std::runtime_error{"an etcd member does not stop"};
+}
 void EtcdCluster::thaw(std::size_t member) { ::kill(pids_.at(member), SIGCONT); }
 
 }  // namespace tenure::test
