@@ -105,6 +105,17 @@ TEST(PostgresqlSettings, WhatAListLeavesEmptyIsLibpqsOwnDefault) {
   ASSERT_EQ(both.hosts.size(), 2U) << both.fault;
   EXPECT_EQ(both.hosts[0].address, "192.0.2.9");
   EXPECT_EQ(both.hosts[1].address, "10.0.0.2");
+  const Variable socket{"PGHOSTADDR", ",192.0.2.9"};
+  const Destination local = destinationOf(jobSettings({.connection = "host=/run/pg,db1"}));
+  ASSERT_EQ(local.hosts.size(), 2U) << local.fault;
+  EXPECT_EQ(local.hosts[0].address, "");
+  const Settings alone = settingsFor(local, local.hosts[0]);
+  EXPECT_EQ(valueOf(alone, "host"), "/run/pg,/run/pg") << "one host would get both addresses of the environment";
+  EXPECT_EQ(valueOf(alone, "hostaddr"), ",");
+  const Variable unnamed{"PGHOST", ",db1"};
+  const Destination addressed = destinationOf(jobSettings({.connection = "hostaddr=192.0.2.1,192.0.2.2"}));
+  ASSERT_EQ(addressed.hosts.size(), 2U) << addressed.fault;
+  EXPECT_EQ(addressed.hosts[0].name, "192.0.2.1");
 }
 
 /// A service of systemd has no HOME. libpq asks for the user's entry then.
@@ -144,6 +155,11 @@ TEST(PostgresqlSettings, AnEncryptedKeyWithoutItsPassphraseIsRefusedByName) {
                                                           .sslKey = directory.file("k.pem")});
     ASSERT_TRUE(status.has_error());
     EXPECT_NE(status.error().message.find("is encrypted"), std::string::npos) << status.error().message;
+    std::ofstream{directory.file("services")} << "[jobs]\nsslmode=require\nsslkey=" << directory.file("k.pem") << '\n';
+    const Variable services{"PGSERVICEFILE", directory.file("services")};
+    const auto ofService = postgresql_store::readLocalFiles({.connection = "host=10.0.0.1 service=jobs"});
+    ASSERT_TRUE(ofService.has_error());
+    EXPECT_NE(ofService.error().message.find("is encrypted"), std::string::npos) << ofService.error().message;
   }
 }
 

@@ -104,7 +104,7 @@ struct HooksConfig {
 };
 
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
-/// from others (heartbeat, guard, ...) stay unset.
+/// from others (heartbeat, clockMargin, ...) stay unset.
 struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{};                   ///< has no path yet, so it must be given

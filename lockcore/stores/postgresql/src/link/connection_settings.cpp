@@ -101,7 +101,10 @@ void fillGaps(std::vector<Host>& hosts, const Settings& found, const std::string
   for (Host& host : hosts) {
     if (found.contains("port") && host.port.empty()) host.port = defaultPort;
     if (found.contains("hostaddr") && host.address.empty() && net::parseIpAddress(host.name)) host.address = host.name;
-    if (found.contains("host") && host.name.empty() && host.address.empty()) host.name = directoryOfSocket();
+    if (host.name.empty() && host.address.empty() && (found.contains("host") || found.contains("hostaddr"))) {
+      host.name = directoryOfSocket();
+    }
+    if (host.name.empty() && found.contains("host")) host.name = host.address;
   }
 }
 
@@ -188,6 +191,16 @@ void chooseTls(Destination& destination, const Settings& found) {
   }
 }
 
+/// The key of a connection that needs TLS; empty: none, or libpq may go on without one.
+std::string keyIn(const Settings& found, const Settings& chosen) {
+  const auto ours = chosen.find("sslmode");
+  const auto given = found.find("sslmode");
+  const std::string mode = ours != chosen.end() ? ours->second : given != found.end() ? given->second : "prefer";
+  if (mode != "require" && !mode.starts_with("verify-")) return {};
+  const auto named = found.find("sslkey");
+  return named != found.end() ? named->second : inHome(".postgresql/postgresql.key");
+}
+
 /// A file that libpq would ignore with a warning on the standard error is not shown to it. It passes over one that is
 /// not there without a word.
 void choosePassfile(Destination& destination, const Settings& found) {
@@ -264,9 +277,13 @@ Destination destinationOf(const Settings& settings, const std::string& passwordF
     destination.hosts = hostsIn(found);
     fillGaps(destination.hosts, found, compiledIn(options.get(), "port"));
   }
-  // Without a passphrase, OpenSSL would ask for one on the terminal, and block the thread of all connections.
-  if (!found.contains("sslpassword")) destination.settings["sslpassword"] = noPassphrase;
+  destination.hasAddresses = found.contains("hostaddr");
   chooseTls(destination, found);
+  // Without a passphrase, OpenSSL would ask for one on the terminal, and block the thread of all connections.
+  if (!found.contains("sslpassword")) {
+    destination.settings["sslpassword"] = noPassphrase;
+    destination.lockedKey = keyIn(found, destination.settings);
+  }
   if (passwordFile.empty()) {
     choosePassfile(destination, found);
   } else if (auto password = passwordIn(passwordFile)) {
@@ -283,6 +300,11 @@ Settings settingsFor(const Destination& destination, const Host& host) {
   setUnlessEmpty(settings, "host", host.name);
   setUnlessEmpty(settings, "hostaddr", host.address);
   setUnlessEmpty(settings, "port", host.port);
+  if (host.address.empty() && destination.hasAddresses) {
+    // An empty address alone would be filled from the environment; a list of empty ones is not.
+    settings["hostaddr"] = ",";
+    settings["host"] = host.name + ',' + host.name;
+  }
   return settings;
 }
 

@@ -38,10 +38,12 @@ struct Host {
 struct Destination {
   Settings settings{};  ///< without host, hostaddr and port
   std::vector<Host> hosts{};
+  bool hasAddresses{false};  ///< somebody gave `hostaddr`, not for each host perhaps
   std::string database{};
   std::string fault{};          ///< not empty: the settings are wrong, and why
   std::string passwordFault{};  ///< not empty: the password file has none, and why
   std::string passfileFault{};  ///< why no password comes from the passfile
+  std::string lockedKey{};      ///< the client's key, if nobody gives a passphrase; it may need none
 };
 
 /// Reads the service file, if there is one, and the password file, if there is one; asks nobody. What they say may

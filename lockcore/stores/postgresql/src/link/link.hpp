@@ -26,7 +26,7 @@ struct LinkOptions {
 /// One thread ("tenure-pg") serves all connections of a link; names are looked up on others. Contract, besides that of
 /// Database:
 /// - Each job has a connection for itself until it is answered. At most four are used at once, of which writes use
-///   three, and a fifth by urgent jobs. A further one is made when a job has waited 10 ms for one, one at a time.
+///   three, and a fifth by urgent jobs. A further one is made when a job has waited 25 ms for one, one at a time.
 /// - Handlers must not block. They may destroy the link.
 /// - If no connection can be made, the jobs that wait are answered with the reason. The next attempt comes after a
 ///   pause of at most 2 s; jobs that arrive meanwhile wait for it.

@@ -64,15 +64,11 @@ bool isEncrypted(const std::string& key) {
          key.find("Proc-Type: 4,ENCRYPTED") != std::string::npos;
 }
 
-std::optional<StoreError> passphraseFault(const Settings& settings) {
-  const auto key = settings.find("sslkey");
-  const auto passphrase = settings.find("sslpassword");
-  const bool given = passphrase == settings.end() || passphrase->second != noPassphrase;  // by the service file
-  if (given || key == settings.end()) return std::nullopt;
-  const auto text = regularFile(key->second, longestPem);
-  if (!text || !isEncrypted(*text)) return std::nullopt;
+std::optional<StoreError> passphraseFault(const std::string& key) {
+  const auto text = regularFile(key, longestPem);
+  if (key.empty() || !text || !isEncrypted(*text)) return std::nullopt;
   return StoreError{ErrorClass::misconfigured,
-                    "sslkey " + inOneLine(key->second.c_str()) +
+                    "sslkey " + inOneLine(key.c_str()) +
                         " is encrypted, and nothing gives its passphrase: put sslpassword into the service file, or "
                         "decrypt the key (openssl pkey)",
                     true};
@@ -98,9 +94,7 @@ StoreStatus readLocalFiles(const PostgresqlStoreOptions& options) {
     if (!counts) continue;
     if (auto fault = certificateFault(keyword, named->second)) return *std::move(fault);
   }
-  if (needsTls(found.settings)) {
-    if (auto fault = passphraseFault(found.settings)) return *std::move(fault);
-  }
+  if (auto fault = passphraseFault(found.lockedKey)) return *std::move(fault);
   if (!options.passwordFile.empty()) {
     if (const auto password = passwordIn(options.passwordFile); !password) return password.error();
   }

@@ -31,7 +31,7 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   static constexpr std::size_t mostWrites = mostUsual - 1;
   /// A job waits for so long behind a connection that is in use before a further one is made. Most jobs are answered
   /// sooner, and each connection is a process of the server; one that hangs delays the others by no more than this.
-  static constexpr std::chrono::milliseconds furtherAfter{10};
+  static constexpr std::chrono::milliseconds furtherAfter{25};
   /// A connection that was not needed for so long is closed, unless it is the last one.
   static constexpr std::chrono::seconds idleTime{30};
   /// A connection that has rested for so long is warmed up.
