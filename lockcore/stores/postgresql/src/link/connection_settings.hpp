@@ -38,19 +38,19 @@ struct Host {
 struct Destination {
   Settings settings{};  ///< without host, hostaddr and port
   std::vector<Host> hosts{};
-  bool hasAddresses{false};  ///< somebody gave `hostaddr`, not for each host perhaps
+  bool hasAddresses{false};  ///< `hostaddr` is given, perhaps not for every host
   std::string database{};
   std::string fault{};          ///< not empty: the settings are wrong, and why
   std::string passwordFault{};  ///< not empty: the password file has none, and why
   std::string passfileFault{};  ///< why no password comes from the passfile
-  std::string lockedKey{};      ///< the client's key, if nobody gives a passphrase; it may need none
+  std::string lockedKey{};      ///< the client's key if no passphrase is given; it may not need one
 };
 
 /// Reads the service file, if there is one, and the password file, if there is one; asks nobody. What they say may
 /// change from one call to the next.
 [[nodiscard]] Destination destinationOf(const Settings& settings, const std::string& passwordFile = {});
 
-/// The value of `sslpassword` where nobody gave one. It opens no key, and keeps OpenSSL from asking on the terminal.
+/// The value of `sslpassword` if none is given. It opens no key, and stops OpenSSL from asking on the terminal.
 inline constexpr const char* noPassphrase = " ";
 
 /// A file in the user's home directory, as libpq finds it: HOME, else the entry of the effective user. Empty: there is

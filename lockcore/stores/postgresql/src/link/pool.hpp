@@ -30,7 +30,7 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   /// Writes among them: transactions of others may hold up writes, so that reads keep a connection.
   static constexpr std::size_t mostWrites = mostUsual - 1;
   /// A job waits for so long behind a connection that is in use before a further one is made. Most jobs are answered
-  /// sooner, and each connection is a process of the server; one that hangs delays the others by no more than this.
+  /// sooner, and each connection is a process of the server. A job that hangs delays the others by at most this time.
   static constexpr std::chrono::milliseconds furtherAfter{25};
   /// A connection that was not needed for so long is closed, unless it is the last one.
   static constexpr std::chrono::seconds idleTime{30};
