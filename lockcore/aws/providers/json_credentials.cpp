@@ -43,8 +43,10 @@ std::string readEnd(Credentials& out, const json::object& object, const FetchCon
            "credentials";
   }
   out.lifetime = extension;
-  out.warning = out.source + " gave credentials that expired at " + oneLine(text, 40) +
-                "; they are used on, because AWS may be unable to issue others now; the next attempt is within 10 min";
+  out.warning =
+      out.source + " gave credentials that expired at " + oneLine(text, 40) +
+      "; they are used on, because AWS may be unable to issue others now; the next attempt is within 10 min, or when "
+      "AWS refuses these";
   return {};
 }
 

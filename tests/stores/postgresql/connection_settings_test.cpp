@@ -371,6 +371,8 @@ TEST(PostgresqlSettings, ConnectionStringsMeanWhatTheyMeanToLibpq) {
       {"host=h dbname=''"},
       {"host= dbname=j"},
       {"host=h1,h2 port=1,2"},
+      {"host=h1,h2 port=' 1 ,2\t'"},
+      {"host=h port='60 00'", "has a port that is not a number"},
       {"host=h1,h2 port=1,2,3"},
       {"host=h1,h2 hostaddr=10.0.0.1"},
       {"hostaddr=10.0.0.1,10.0.0.2 port=6000"},
@@ -481,6 +483,8 @@ TEST(PostgresqlOptions, EachFaultNamesItsField) {
   EXPECT_EQ(fieldsAtFault({.connection = "host=a,b port=1,2,3"}), Fields{"connection"});
   EXPECT_EQ(fieldsAtFault({.listen = "hots=db1"}), Fields{"listen"});
   EXPECT_EQ(fieldsAtFault({.port = "0"}), Fields{"port"});
+  EXPECT_EQ(fieldsAtFault({.port = "1 2"}), Fields{"port"});
+  EXPECT_EQ(fieldsAtFault({.host = "a,b", .port = " 1, 2 "}), Fields{});
   EXPECT_EQ(fieldsAtFault({.host = "a", .port = "1,2"}), Fields{"port"});
   EXPECT_EQ(fieldsAtFault({.sslMode = "yes"}), Fields{"sslMode"});
   EXPECT_EQ(fieldsAtFault({.sslKey = "/key"}), Fields{"sslCertificate"});

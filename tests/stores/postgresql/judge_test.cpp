@@ -82,6 +82,7 @@ TEST(Judge, saysWhatToDo) {
   EXPECT_NE(advice("42P01").find("\"public\".\"tenure_lease\""), std::string::npos);
   EXPECT_NE(advice("42501").find("GRANT"), std::string::npos);
   EXPECT_NE(advice("25006").find("target_session_attrs=primary"), std::string::npos);
+  EXPECT_NE(advice("42704").find("PGOPTIONS"), std::string::npos);
   EXPECT_NE(advice("53300").find("max_connections"), std::string::npos);
   EXPECT_NE(advice("28P01").find("pg_hba.conf"), std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "connection_settings.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/store_checks.hpp"
 #include "lockcore/runtime/regular_file.hpp"
@@ -89,7 +90,9 @@ std::string whyNoConnection(const std::string& text) {
          "`postgresql://user@db1/jobs`, with %xx for special characters of a URL's parts";
 }
 
+/// libpq passes over white space round the number.
 bool isPort(std::string_view text) {
+  text = trimmed(text, " \t\r\n\v\f");
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
@@ -149,14 +152,8 @@ void checkConnection(const char* field, const std::string& text, OptionFaults& f
 
 void checkPorts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
   if (options.port.empty()) return;
-  std::string_view rest = options.port;
-  for (bool more = true; more;) {
-    const auto comma = rest.find(',');
-    if (!isPort(rest.substr(0, comma))) {
-      return faults.push_back({"port", "is " + inQuotes(options.port) + "; a port is a number from 1 to 65535"});
-    }
-    more = comma != std::string_view::npos;
-    if (more) rest.remove_prefix(comma + 1);
+  if (!arePorts(options.port)) {
+    return faults.push_back({"port", "is " + inQuotes(options.port) + "; a port is a number from 1 to 65535"});
   }
   const std::size_t ports = countIn(options.port);
   const std::size_t hosts = countIn(options.host);

@@ -69,8 +69,9 @@ constexpr auto misconfigured = ErrorClass::misconfigured;
 
 constexpr std::string_view makeTable =
     "The table {table} is missing or is not as tenure needs it. `tenure store sql` prints what creates it; check "
-    "schema "
-    "and table in the options as well";
+    "schema and table in the options as well";
+constexpr std::string_view noSuchObject =
+    "A setting in PGOPTIONS or in `options`, or an object that the table {table} needs, does not exist on this server";
 constexpr std::string_view standby =
     "The server is a standby or read-only. Give all servers in the connection string with "
     "target_session_attrs=primary; "
@@ -112,7 +113,7 @@ constexpr std::array rules{
         "this: ALTER TABLE ... DISABLE ROW LEVEL SECURITY"},
     StateRule{"42601", misconfigured, "The server does not understand the statement; PostgreSQL 14 or later is needed"},
     StateRule{"42703", misconfigured, makeTable},
-    StateRule{"42704", misconfigured, makeTable},
+    StateRule{"42704", misconfigured, noSuchObject},
     StateRule{"42804", misconfigured, makeTable},
     StateRule{"42883", misconfigured, "The server lacks a function; PostgreSQL 14 or later is needed"},
     StateRule{"42P01", misconfigured, makeTable},
