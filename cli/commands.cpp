@@ -5,7 +5,7 @@ namespace tenure::cli {
 std::vector<Command> commands() {
   const Command program{
       .name = "",
-      .summary = "leader election: of several copies of a program, exactly one acts",
+      .summary = "leader election: of several copies of a program, at most one acts",
       .more = "Each command's help lists its own exit codes. The whole manual is docs/reference/program.md.",
       .exits = {{"0", "done"}, {"1", "failed"}},
       .examples = {"tenure init group.yaml", "tenure check --config group.yaml",

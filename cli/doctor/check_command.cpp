@@ -169,7 +169,8 @@ Command checkCommand() {
 nothing, unless --connect is given. A store that can only be used elsewhere, such as in a pod, is no fault of the file.)",
       .exits = {{"0", "the file is good, and with --connect the store is usable"},
                 {"2", "the file has faults; they are on stderr"},
-                {"83", "the store cannot be reached or used"}},
+                {"83", "the store cannot be reached or used"},
+                {"126, 127", "the program of a hook cannot be executed, or does not exist"}},
       .examples = {"tenure check --config group.yaml --connect"},
       .options = optionsOf<CheckArguments>(declare, execute),
   };

@@ -209,7 +209,7 @@ std::string sampleGroupYaml(std::string_view storeType) {
   return R"(# A group: the candidates of one lease. Give every candidate the same file.
 # Check it with: tenure check --config FILE. All keys: config/reference.yaml.
 
-# The name of the lease; exactly one candidate leads under it.
+# The name of the lease; at most one candidate leads under it.
 group: my-group
 
 )" + type.sample +

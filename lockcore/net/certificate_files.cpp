@@ -10,6 +10,7 @@
 
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
+#include "system_bundle.hpp"
 #include "tls.hpp"
 
 namespace tenure::net {
@@ -65,7 +66,15 @@ std::string systemsPlace(const char* variable, const char* builtIn) {
 
 }  // namespace
 
-std::string systemsFile() { return systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file()); }
+std::string systemsFile() {
+  const std::string file = systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+  // An OpenSSL that was built for another system looks in places that this system does not have.
+  std::error_code unreadable;
+  const bool isBuiltIn = file == X509_get_default_cert_file();
+  if (!isBuiltIn || fs::exists(file, unreadable) || fs::exists(X509_get_default_cert_dir(), unreadable)) return file;
+  const std::string bundle = systemBundle();
+  return bundle.empty() ? file : bundle;
+}
 
 std::vector<std::string> systemsDirectories() {
   const std::string list = systemsPlace(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());

@@ -60,7 +60,7 @@ class CertificateFiles {
 };
 
 /// Where the system's authorities are: what SSL_CERT_FILE and SSL_CERT_DIR name, or what OpenSSL was built with where
-/// they are not set or empty.
+/// they are not set or empty. If this system has neither of the latter, the file is systemBundle().
 [[nodiscard]] std::string systemsFile();
 [[nodiscard]] std::vector<std::string> systemsDirectories();
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lockcore/net/ip_address.hpp"
+#include "lockcore/net/system_bundle.hpp"
 #include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 
@@ -139,11 +140,7 @@ constexpr const char* systemsAuthorities = "system";
 /// OpenSSL's variable comes first, as where libpq itself asks OpenSSL. Empty: no list was found.
 std::string systemsList() {
   if (const char* named = std::getenv("SSL_CERT_FILE"); named != nullptr && *named != '\0') return named;
-  constexpr std::array places{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"};
-  for (const char* place : places) {
-    if (access(place, R_OK) == 0) return place;
-  }
-  return {};
+  return net::systemBundle();
 }
 
 std::string listOfAuthorities() {
