@@ -79,7 +79,7 @@ HookRun::HookRun(std::string name, const JobSpec& spec, const HookLimit& limit, 
     : name_{std::move(name)},
       file_{spec.writes ? spec.command.front() : std::string{}},
       limit_{limit},
-      job_{Job::start(spec, signals, {term, false})},
+      job_{Job::start(spec, signals, {term, false, limit.time})},
       began_{now} {
   job_.openBarrier();
 }

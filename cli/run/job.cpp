@@ -109,7 +109,8 @@ Job Job::start(const JobSpec& spec, const SignalState& signals, const JobTerm& t
   const pid_t child = forkFor("the job's process");
   if (child == 0) {
     job.barrier_.reset();  // otherwise this process's death would not end the wait at the barrier
-    const ReaperTask task{job.board_.get(), job.news_.get(), spec.livenessFile, &job.cgroup_, term.channel, term.isJob};
+    const ReaperTask task{job.board_.get(), job.news_.get(), spec.livenessFile, &job.cgroup_,
+                          term.channel,     term.isJob,      term.orphanGrace};
     becomeReaperOf(image, spec, signals, theirs.get(), task, parent);
   }
   job.reaper_ = child;

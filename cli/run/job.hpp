@@ -29,6 +29,7 @@ struct JobSpec {
 struct JobTerm {
   GuardChannel* channel{nullptr};
   bool isJob{false};
+  std::chrono::nanoseconds orphanGrace{0};  ///< without a channel: as ReaperTask has it
 };
 
 /// The job leads a process group of its own. After the fork it waits at a barrier, and executes the command only when

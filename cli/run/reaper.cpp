@@ -27,9 +27,6 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds lookAgainAfter = milliseconds{5};
 constexpr nanoseconds lookAgainAtMost = std::chrono::seconds{1};
 
-/// Between SIGTERM and SIGKILL for a hook of no term, such as a probe, whose supervisor has crashed.
-constexpr nanoseconds orphanGrace = std::chrono::seconds{2};
-
 /// After as many SIGKILLs a process is taken for one that its cgroup cannot end either.
 constexpr int killsOfTheCgroup = 10;
 
@@ -175,7 +172,7 @@ void Reaper::act() noexcept {
 std::optional<nanoseconds> Reaper::untilDeadline() const noexcept {
   if (task_.term == nullptr) {
     if (!parentEnded_ || !terminatedAt_) return std::nullopt;
-    return orphanGrace - elapsedForHolder(*terminatedAt_, readClock());
+    return task_.orphanGrace - elapsedForHolder(*terminatedAt_, readClock());
   }
   return untilKill(readClock(), task_.term->term(), parentEnded_ ? terminatedAt_ : std::nullopt,
                    task_.term->drainTimeout());

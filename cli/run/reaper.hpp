@@ -41,6 +41,8 @@ struct ReaperTask {
   const JobCgroup* cgroup{nullptr};
   GuardChannel* term{nullptr};  ///< the term under which the job works; null: no deadline ends it
   bool isJob{false};            ///< it is the job that the guard watches: the end is noted in `term` too
+  /// Without a term, and when the supervisor has crashed: between SIGTERM and SIGKILL.
+  std::chrono::nanoseconds orphanGrace{0};
 };
 
 /// Commands, which are signals. The job's SIGTERM comes once however often it is commanded.
@@ -59,7 +61,8 @@ void becomeReaper(pid_t parent) noexcept;
 ///
 /// - Told to terminate: SIGTERM and SIGCONT to the job's group, and to each other descendant once.
 /// - Told to kill: SIGKILL to all, again until nothing is left.
-/// - The process that started it ended: as told to terminate; SIGKILL when the drain timeout is over.
+/// - The process that started it ended: as told to terminate; SIGKILL when the drain timeout is over, for a
+///   hook without a term its time limit.
 /// - The validity of the lease is over: SIGKILL, whoever else is there.
 ///
 /// For a process that was forked from one with threads and executes nothing: it allocates nothing and takes no lock. It

@@ -1,14 +1,32 @@
-#include "elector_view.hpp"
-
+#include <chrono>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <tenure/election/elector_view.hpp>
 
 #include "elector_impl.hpp"
+#include "lockcore/driver/lease_account.hpp"
+#include "lockcore/driver/lease_driver.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "shards_board.hpp"
 
 namespace tenure {
+
+/// What the views of an elector share. It holds neither the elector nor its store. Constant.
+struct ElectorView::Parts {
+  std::string group;
+  std::string candidate;
+  std::string store;
+  std::chrono::milliseconds leaseDuration{0};
+  bool observes{false};
+  std::shared_ptr<const TermCell> cell;
+  std::shared_ptr<const Clock> clock;
+  std::weak_ptr<LeaseDriver> driver;  ///< gone when the elector is gone
+  std::shared_ptr<LeaseAccount> account;
+  ProcessMark mark{};
+};
 
 ElectorView ElectorImpl::view(const ElectorView& continues) {
   const std::lock_guard lock{mutex_};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lockcore/port/fnv1a.hpp"
 #include "lockcore/port/stored_key.hpp"
 
 namespace tenure::kubernetes_store {
@@ -24,21 +25,10 @@ bool isWordOfLabel(std::string_view text) {
          std::all_of(text.begin(), text.end(), [&](char c) { return isSolid(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-/// FNV-1a of 64 bits, folded.
-std::uint32_t hashOf(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3;
-  }
-  return static_cast<std::uint32_t>(hash ^ hash >> 32U);
-}
-
-std::string hexOf(std::uint32_t number) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  for (std::size_t i = 0; i < hashDigits; ++i) out += digits[number >> (28U - 4U * i) & 0xFU];
-  return out;
+/// 64 bits, folded.
+std::string digitsOf(std::string_view text) {
+  const std::uint64_t hash = fnv1a(text);
+  return hexOf(hash ^ hash >> 32U, hashDigits);
 }
 
 /// Each row of characters that are not allowed becomes one hyphen; there is none at the ends.
@@ -86,7 +76,7 @@ std::string objectNameOf(const LeaseKey& key) {
   name.resize(std::min(name.size(), longestName - hashDigits - 1));
   while (!name.empty() && name.back() == '-') name.pop_back();
   if (name.empty()) name = "lease";
-  return name += '-' + hexOf(hashOf(placeOf(key)));
+  return name += '-' + digitsOf(placeOf(key));
 }
 
 }  // namespace tenure::kubernetes_store

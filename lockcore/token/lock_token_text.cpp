@@ -6,6 +6,7 @@
 
 #include "lock_token_parts.hpp"
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/fnv1a.hpp"
 #include "lockcore/port/store_checks.hpp"
 #include "lockcore/port/stored_key.hpp"
 
@@ -51,12 +52,8 @@ std::optional<std::string> unescaped(std::string_view value) {
   return out;
 }
 
-/// FNV-1a. It detects a typing error or a cut; it is no signature, because the token is no secret.
-std::string checksumOf(std::string_view text) {
-  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
-  return hexOf(hash, sumDigits);
-}
+/// It detects a typing error or a cut; it is no signature, because the token is no secret.
+std::string checksumOf(std::string_view text) { return hexOf(fnv1a(text), sumDigits); }
 
 LockError malformed(std::string what) { return {LockErrc::malformed, "the lock token " + std::move(what)}; }
 

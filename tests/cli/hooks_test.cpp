@@ -378,5 +378,17 @@ TEST_F(ProbeTest, ADiskThatStallsIsSucceededWithinItsBoundAndHoldsUpNothing) {
   disk.thaw();
 }
 
+/// It undoes what the job did, and half of that may be worse than nothing. It is told to stop, but it may go on for as
+/// long as its time limit is.
+TEST_F(HooksTest, OnRevokedMayEndItsWorkWhenItsSupervisorHasCrashed) {
+  configureHooks("", "", "trap \"\" TERM; echo shielded >>hooks; sleep 3; echo undone >>hooks", {}, "20s");
+  Subprocess alice{run({}, {"sleep", "600"}), as("alice")};
+  ASSERT_TRUE(alice.saysOnStderr("elected with fencing token 1"));
+  alice.signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return times("shielded") == 1; })) << hooks() << alice.errors();
+  alice.signal(SIGKILL);
+  EXPECT_TRUE(eventually([&] { return times("undone") == 1; })) << hooks();
+}
+
 }  // namespace
 }  // namespace tenure::test

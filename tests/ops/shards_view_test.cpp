@@ -65,5 +65,31 @@ TEST_F(ShardsShown, CountsOfAShardGoOnWhenItComesBack) {
   destroy(std::move(elector));
 }
 
+/// It may be gone from the list before anybody has looked at it since it ended.
+TEST_F(ShardsShown, OfAShardThatWasGivenUpTheLastEventSaysThatItIsNotLed) {
+  auto elector = std::make_unique<ShardedElector>(group("a", memory_), ShardListener{}, runtime());
+  electors_.watch(elector->view());
+  elector->start();
+  ASSERT_TRUE(advanceUntil([&] { return elector->owned().size() == 3; }));
+  electors_.refresh();
+  electors_.noteLeaders();
+  std::optional<std::uint64_t> after;
+  const std::string before = electors_.events().since(after);
+  join("b");
+  ASSERT_TRUE(advanceUntil([&] { return elector->view().tryElectors()->size() == 2; }));
+  for (int looks = 0; looks < 3; ++looks) {
+    electors_.refresh();
+    electors_.noteLeaders();
+  }
+  const std::string told = electors_.events().since(after);
+  EXPECT_NE(told.find("\"leads\":false,\"fencing_token\":null,\"leader\":null}"), std::string::npos) << told;
+  EXPECT_EQ(told.find("event:", 1), std::string::npos) << "once: " << told;
+  std::optional<std::uint64_t> ofNewClient;
+  const std::string state = electors_.events().since(ofNewClient);
+  EXPECT_EQ(state.find("\"leads\":false"), std::string::npos) << state;
+  EXPECT_LT(state.size(), before.size()) << "two groups are left";
+  destroy(std::move(elector));
+}
+
 }  // namespace
 }  // namespace tenure::test

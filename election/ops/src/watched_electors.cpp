@@ -21,6 +21,12 @@ void LeaderEvents::note(const std::string& group, const std::string& data) {
   if (recent_.size() > kept) recent_.pop_front();
 }
 
+void LeaderEvents::noteGone(const std::string& group, const std::string& data) {
+  if (!lastOf_.contains(group)) return;
+  note(group, data);
+  lastOf_.erase(group);
+}
+
 std::optional<std::uint64_t> LeaderEvents::numberOf(std::string_view id) const {
   if (!id.starts_with(run_) || id.substr(run_.size(), 1) != "-") return std::nullopt;
   id.remove_prefix(run_.size() + 1);
@@ -85,7 +91,7 @@ void WatchedElectors::refresh() {
       const auto same = [&](const ElectorView& view) { return view == each.elector; };
       const bool stays = each.shardsOf != shards.group() || std::any_of(now->begin(), now->end(), same);
       if (stays) std::erase_if(*now, same);
-      if (stays) kept.push_back(std::move(each));
+      (stays ? kept : gone_).push_back(std::move(each));
     }
     for (ElectorView& view : *now) kept.push_back({std::move(view), {}, 0, shards.group()});
     all_ = std::move(kept);
@@ -136,6 +142,11 @@ std::vector<MetricFamily> WatchedElectors::families() const {
 
 void WatchedElectors::noteLeaders() {
   for (const Snapshot& each : snapshots()) events_.note(each.group, leaderEventJson(each));
+  for (const Watched& each : std::exchange(gone_, {})) {
+    const std::string group = each.elector.group();
+    if (find(group) != nullptr) continue;
+    events_.noteGone(group, leaderEventJson({.group = group, .candidate = each.last ? each.last->candidate : ""}));
+  }
 }
 
 void WatchedElectors::look() {

@@ -28,6 +28,8 @@ class LeaderEvents {
 
   /// An event, if `data` is another than the last of this group.
   void note(const std::string& group, const std::string& data);
+  /// The last event of a group that this process no longer knows.
+  void noteGone(const std::string& group, const std::string& data);
   /// The number of the event that an id names; empty: it is of another process, or of none that was ever sent.
   [[nodiscard]] std::optional<std::uint64_t> numberOf(std::string_view id) const;
   /// All after that one, as text/event-stream, and moves `after` to the last. Where it is empty or too old: the last
@@ -93,6 +95,7 @@ class WatchedElectors {
   };
   const std::chrono::nanoseconds stallPatience_;
   std::vector<Watched> all_{};
+  std::vector<Watched> gone_{};  ///< of which no event has told that yet
   std::vector<ShardsView> sharded_{};
   std::vector<MetricSource> sources_{};
   LeaderEvents events_;

@@ -1,10 +1,16 @@
 // Which statements the server's side of a connection keeps prepared, and what becomes of those that it has lost.
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "lockcore/stores/postgresql/src/link/job_account.hpp"
 #include "stores/postgresql/link_support.hpp"
 #include "stores/postgresql/own_server.hpp"
+
+#include <libpq-fe.h>
 
 namespace tenure::test {
 namespace {
@@ -69,6 +75,57 @@ TEST_F(PostgresqlPrepared, AnAlteredTableIsNotTakenForAMissingFunction) {
   EXPECT_EQ(altered.commit, Commit::rolledBack);
   EXPECT_EQ(altered.error->sqlState, "26000") << toString(altered);
   EXPECT_EQ(read().commit, Commit::done);
+}
+
+using postgresql_store::JobAccount;
+using postgresql_store::Message;
+using postgresql_store::PreparedStatements;
+
+/// What one job answers whose settings came from this process of the server.
+JobAccount answeredBy(const char* process) {
+  JobAccount account{{{Message::Part::settings, "SELECT pg_backend_pid()"}, {Message::Part::commit, "COMMIT"}}};
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result{PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK), PQclear};
+  std::string column = "pid", text = process;
+  PGresAttDesc description{column.data(), 0, 0, 0, 23, 4, -1};
+  PQsetResultAttrs(result.get(), 1, &description);
+  PQsetvalue(result.get(), 0, 0, text.data(), static_cast<int>(text.size()));
+  account.take(*result);
+  return account;
+}
+
+std::string nameIn(PreparedStatements& statements, std::string_view sql) {
+  static const std::vector<postgresql_store::Value> values{"1"};
+  return statements.in({{Message::Part::statement, sql, &values}}).back().name;
+}
+
+/// Behind a pooler the process of the server may be one on which another client, of another table, has prepared.
+TEST(PreparedStatements, ANameSaysAllOfItsText) {
+  PreparedStatements one, other;
+  one.learn(answeredBy("42"), 42);
+  other.learn(answeredBy("43"), 43);
+  const std::string name = nameIn(one, "SELECT 1 FROM leases1 WHERE key = $1");
+  EXPECT_EQ(name.size(), std::string_view{"tenure_"}.size() + 32);
+  EXPECT_NE(nameIn(other, "SELECT 1 FROM leases2 WHERE key = $1"), name);
+  EXPECT_EQ(nameIn(other, "SELECT 1 FROM leases1 WHERE key = $1"), name);
+}
+
+TEST(PreparedStatements, NothingIsPreparedOnceAnotherProcessHasAnswered) {
+  PreparedStatements statements;
+  statements.learn(answeredBy("42"), 42);
+  EXPECT_NE(nameIn(statements, "SELECT $1"), "");
+  statements.learn(answeredBy("43"), 42);
+  EXPECT_EQ(nameIn(statements, "SELECT $1"), "");
+  statements.learn(answeredBy("42"), 42);
+  EXPECT_EQ(nameIn(statements, "SELECT $1"), "");
+}
+
+/// A pooler may name no process, and a job may fail before its settings are answered.
+TEST(PreparedStatements, AProcessThatIsNotNamedIsNotTheSame) {
+  PreparedStatements statements;
+  statements.learn(answeredBy("0"), 0);
+  EXPECT_EQ(nameIn(statements, "SELECT $1"), "");
+  statements.learn(answeredBy("42"), 42);
+  EXPECT_NE(nameIn(statements, "SELECT $1"), "");
 }
 
 TEST(PostgresqlPooled, BehindAPoolerNothingIsPrepared) {

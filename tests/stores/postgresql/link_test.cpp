@@ -240,6 +240,24 @@ TEST_F(PostgresqlLink, QuickJobsThatComeTogetherShareOneConnection) {
   EXPECT_TRUE(eventually([&] { return connectionsAfterOneRound() == 1; }));
 }
 
+/// Each of them is over before it has waited for as long as the link waits with a further connection. A renewal by a
+/// heartbeat of 20 ms is such a job.
+TEST_F(PostgresqlLink, ShortJobsBehindOneThatHangsGetAConnectionOfTheirOwn) {
+  const Sql other;
+  const std::string key = std::to_string(getpid());
+  other.exec("SELECT pg_advisory_lock(" + key + ")");
+  std::future<JobReply> hangs = link_.start({.writes = true, .statements = {{wait_, {key}}}});
+  ASSERT_TRUE(eventually([&] {
+    return other.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = " + key) ==
+           "1";
+  }));
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(eventually([&] { return link_.call({.statements = {{read_, {"1"}}}}, 15ms).commit == Commit::done; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  other.exec("SELECT pg_advisory_unlock(" + key + ")");
+  EXPECT_EQ(hangs.get().commit, Commit::done);
+}
+
 TEST_F(PostgresqlLink, EachHandlerIsCalledOnceWhenTheLinkIsDestroyed) {
   std::vector<std::future<JobReply>> jobs;
   const Sql other;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/port/fnv1a.hpp"
 #include "lockcore/stores/postgresql/src/jobs.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
 
@@ -32,7 +33,7 @@ class NotifierTest : public testing::Test {
   void tell(const std::string& name) { notifier->tell({name}); }
   [[nodiscard]] static std::string listOf(const std::set<std::string>& names) {
     std::set<Value> payloads;
-    for (const std::string& name : names) payloads.insert(payloadOf({name}));
+    for (const std::string& name : names) payloads.insert(fnv1aOf({name}));
     return arrayLiteral({payloads.begin(), payloads.end()});
   }
 

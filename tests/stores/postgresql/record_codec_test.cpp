@@ -29,7 +29,7 @@ TEST(RecordCodec, understandsWhatItWrites) {
   EXPECT_FALSE(record.inherited);
   EXPECT_FALSE(record.released);
   EXPECT_EQ(textOf(record.livenessFile), R"({"boot_id":"b","device":"18446744073709551615","id":"0a","inode":"5"})");
-  EXPECT_EQ(hexOf(record.data), "00ff");
+  EXPECT_EQ(byteaOf(record.data), R"(\x00ff)");
 }
 
 TEST(RecordCodec, namesTableLeaseAndColumnOfWhatItDoesNotUnderstand) {

@@ -8,6 +8,7 @@
 
 #include "json_text.hpp"
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/fnv1a.hpp"
 #include "lockcore/port/successor_text.hpp"
 
 namespace tenure::dynamodb_store {
@@ -28,17 +29,6 @@ const boost::json::string* memberOf(const boost::json::object& item, std::string
   return found != nullptr ? found->if_string() : nullptr;
 }
 
-/// 64 bits of FNV-1a from a given start.
-std::uint64_t hashOf(std::string_view text, std::uint64_t start) noexcept {
-  std::uint64_t hash = start;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
-void appendHex(std::string& out, std::uint64_t value) {
-  for (unsigned shift = 64; shift > 0; shift -= 4) out += "0123456789abcdef"[(value >> (shift - 4)) & 0xFU];
-}
-
 /// A companion name for a name so long that the mark does not fit behind it: the start of the name, a hash of the whole
 /// name, and a filler up to exactly the greatest length. So no shorter name has the same companion. If two long names
 /// had the same hash, they would share a counter, which does no harm: the tokens of both would still rise.
@@ -50,9 +40,7 @@ std::string companionOfLongName(std::string_view name) {
   std::string out{name.substr(0, kept)};
   out.append(room - kept, '~');
   out += '~';
-  appendHex(out, hashOf(name, 0xcbf29ce484222325ULL));
-  appendHex(out, hashOf(name, 0x9e3779b97f4a7c15ULL));
-  return out += companionMark;
+  return (out += fnv1aTwice(name)) += companionMark;
 }
 
 StoreError keyError(const LeaseKey& key, const std::string& what) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <utility>
 
+#include "lockcore/port/fnv1a.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {
@@ -41,30 +41,12 @@ Job writing(StatementId id, std::vector<Value> values) {
 /// soon.
 constexpr std::chrono::milliseconds waitForNewRow{250};
 
-std::uint64_t fnv1a(std::string_view text, std::uint64_t hash) noexcept {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
-  return hash;
-}
-
-constexpr std::uint64_t fnvStart = 14'695'981'039'346'656'037ULL;
-
-std::string hex(std::uint64_t value) {
-  std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8)
-    bytes += static_cast<char>((value >> static_cast<unsigned>(shift)) & 0xFFU);
-  return hexOf(bytes);
-}
-
 }  // namespace
 
 std::string channelOf(std::string_view schema, std::string_view table) {
   const std::string name = "tenure:" + std::string{schema} + '.' + std::string{table};
   constexpr std::size_t longest = 63;  // of a name in PostgreSQL
-  return name.size() <= longest ? name : "tenure:" + hex(fnv1a(name, fnvStart));
-}
-
-std::string payloadOf(const LeaseKey& key) {
-  return hex(fnv1a(key.sortKey, fnv1a(std::string(1, '\0'), fnv1a(key.name, fnvStart))));
+  return name.size() <= longest ? name : "tenure:" + hexOf(fnv1a(name), 16);
 }
 
 RowChange rowChangeOf(const RowState& seen, const stored::Change& change, const RowState& next) {

@@ -14,10 +14,8 @@
 
 namespace tenure::postgresql_store {
 
-/// Where the listeners of a table listen.
+/// Where the listeners of a table listen. A payload is fnv1aOf() the lease: it is short, and everybody may read it.
 [[nodiscard]] std::string channelOf(std::string_view schema, std::string_view table);
-/// What they are told: a hash of the lease's name, because a payload is short and everybody may read it.
-[[nodiscard]] std::string payloadOf(const LeaseKey& key);
 
 /// A change of one row: what is written if the row is as it was seen.
 struct RowChange {

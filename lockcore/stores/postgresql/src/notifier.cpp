@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jobs.hpp"
+#include "lockcore/port/fnv1a.hpp"
 
 namespace tenure::postgresql_store {
 
@@ -10,12 +11,12 @@ void Notifier::tell(const LeaseKey& key) {
   {
     const std::lock_guard lock{mutex_};
     if (underWay_) {
-      waiting_.insert(payloadOf(key));
+      waiting_.insert(fnv1aOf(key));
       return;
     }
     underWay_ = true;
   }
-  send({payloadOf(key)});
+  send({fnv1aOf(key)});
 }
 
 void Notifier::sendRest() {

@@ -328,19 +328,11 @@ std::optional<FencingToken> tokenFrom(const Value& value) noexcept {
   return FencingToken{static_cast<std::uint64_t>(*number)};
 }
 
-std::string hexOf(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    hex += digits[byte >> 4U];
-    hex += digits[byte & 0xFU];
-  }
-  return hex;
+std::string byteaOf(std::string_view bytes) {
+  std::string text{"\\x"};
+  for (const char c : bytes) text += hexOf(c);
+  return text;
 }
-
-std::string byteaOf(std::string_view bytes) { return "\\x" + hexOf(bytes); }
 
 Value textOf(const std::optional<LivenessFile>& livenessFile) {
   if (!livenessFile) return std::nullopt;

@@ -51,7 +51,6 @@ struct RowState : stored::StoredLease {
 /// Empty if a token is none that may be.
 [[nodiscard]] std::optional<FencingToken> tokenFrom(const Value& value) noexcept;
 
-[[nodiscard]] std::string hexOf(std::string_view bytes);
 /// A value of type bytea, in the form that means the same with every setting.
 [[nodiscard]] std::string byteaOf(std::string_view bytes);
 [[nodiscard]] Value textOf(const std::optional<LivenessFile>& livenessFile);

@@ -16,6 +16,7 @@
 
 #include "lockcore/liveness/local_death_notice.hpp"
 #include "lockcore/port/extended_store.hpp"
+#include "lockcore/port/fnv1a.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/file_rights.hpp"
@@ -214,7 +215,7 @@ class PostgresqlRegister final : public stored::Register, public stored::Registe
   [[nodiscard]] bool keepsReads() const noexcept override { return true; }
 
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    return watch_ ? watch_(payloadOf(key), std::move(hint)) : nullptr;
+    return watch_ ? watch_(fnv1aOf(key), std::move(hint)) : nullptr;
   }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {

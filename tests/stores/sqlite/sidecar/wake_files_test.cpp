@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/port/fnv1a.hpp"
 #include "lockcore/stores/sqlite/src/sidecar/loss_watch.hpp"
 
 namespace tenure::sqlite_store {
@@ -14,14 +15,14 @@ namespace {
 
 // Processes of different versions must always agree on the names.
 TEST(WakeFiles, theNamesOfFilesNeverChange) {
-  EXPECT_EQ(fileNameOf({"billing"}), "78e5356459c27254");
-  EXPECT_EQ(fileNameOf({"billing", "eu"}), "d5e8b52eafc7a6c2");
+  EXPECT_EQ(fnv1aOf({"billing"}), "78e5356459c27254");
+  EXPECT_EQ(fnv1aOf({"billing", "eu"}), "d5e8b52eafc7a6c2");
   EXPECT_EQ(wakeFilePath("/dir/.db.tenure", {"billing"}), "/dir/.db.tenure/wake-78e5356459c27254");
 }
 
 TEST(WakeFiles, differentLeasesHaveDifferentFiles) {
-  const std::set<std::string> names{fileNameOf({"ab", "c"}), fileNameOf({"a", "bc"}), fileNameOf({"abc"}),
-                                    fileNameOf({"ABC"}),     fileNameOf({"a/b"}),     fileNameOf({"../../etc/passwd"})};
+  const std::set<std::string> names{fnv1aOf({"ab", "c"}), fnv1aOf({"a", "bc"}), fnv1aOf({"abc"}),
+                                    fnv1aOf({"ABC"}),     fnv1aOf({"a/b"}),     fnv1aOf({"../../etc/passwd"})};
   EXPECT_EQ(names.size(), 6U);
   for (const std::string& name : names) EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
 }

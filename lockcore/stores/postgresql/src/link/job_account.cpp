@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lockcore/port/fnv1a.hpp"
+
 namespace tenure::postgresql_store {
 namespace {
 
@@ -197,9 +199,8 @@ std::vector<Message> PreparedStatements::in(std::vector<Message> messages) {
   std::vector<Message> out;
   for (Message& message : messages) {
     if (message.values != nullptr && !message.values->empty()) {
-      const auto known = names_.find(message.sql);
-      message.name = known != names_.end() ? known->second : "tenure_" + std::to_string(++last_);
-      if (known == names_.end()) out.push_back({Message::Part::prepare, message.sql, nullptr, message.name});
+      message.name = "tenure_" + fnv1aTwice(message.sql);
+      if (!names_.contains(message.name)) out.push_back({Message::Part::prepare, message.sql, nullptr, message.name});
     }
     out.push_back(std::move(message));
   }
@@ -207,9 +208,10 @@ std::vector<Message> PreparedStatements::in(std::vector<Message> messages) {
 }
 
 void PreparedStatements::learn(const JobAccount& account, int serverProcess) {
-  direct_ = direct_ || account.serverProcess() == serverProcess;
-  useless_ = useless_ || account.lacksPrepared();
-  for (const Message* made : account.prepared()) names_.emplace(made->sql, made->name);
+  const int answered = account.serverProcess();
+  direct_ = direct_ || (answered != 0 && answered == serverProcess);
+  useless_ = useless_ || account.lacksPrepared() || (answered != 0 && answered != serverProcess);
+  for (const Message* made : account.prepared()) names_.insert(made->name);
 }
 
 }  // namespace tenure::postgresql_store

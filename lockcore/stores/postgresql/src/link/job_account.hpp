@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,7 +82,8 @@ class JobAccount {
 
 /// Most of what a small transaction costs the server is to parse and plan it again. So each statement with values is
 /// prepared by the first job that sends it. Not behind a pooler, which may give each transaction to another process of
-/// the server: that of the first job's settings is not the one then that the connection was opened to.
+/// the server: sooner or later one answers that is not the one to which the connection was opened. Until then a
+/// process may have what another client has prepared. So a name says all of its text.
 class PreparedStatements {
  public:
   /// The same messages, where the statements are used by name; before those that have none yet, what gives them one.
@@ -94,8 +95,7 @@ class PreparedStatements {
  private:
   bool direct_{false};
   bool useless_{false};  ///< what was prepared is not there
-  std::size_t last_{0};
-  std::map<std::string, std::string, std::less<>> names_{};  ///< by text
+  std::set<std::string> names_{};
 };
 
 }  // namespace tenure::postgresql_store

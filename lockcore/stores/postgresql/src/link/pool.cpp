@@ -86,10 +86,12 @@ std::shared_ptr<Session> Pool::freeSession() {
   }
 }
 
-/// One attempt at a time: a server that is down, or has too many connections, is not asked by all at once.
+/// One attempt at a time: a server that is down, or has too many connections, is not asked by all at once. A job of
+/// less time than furtherAfter may be over by then, and another one waits in its place.
 void Pool::openFor(const QueuedJob& waiting) {
+  if (!allBusySince_) allBusySince_ = around_.now();
   if (attempt_.isBusy() || pause_.isSet() || sessions_.size() >= mostConnections) return;
-  const nanoseconds waitsSince = std::max(arrivalOf(waiting), openedLast_);
+  const nanoseconds waitsSince = std::max(std::min(arrivalOf(waiting), *allBusySince_), openedLast_);
   const nanoseconds left = waitsSince + furtherAfter - around_.now();
   if (!sessions_.empty() && left > nanoseconds{0}) return further_.setIn(left);
   attemptBegan_ = around_.now();
@@ -183,6 +185,7 @@ void Pool::outOfTime(QueuedJob& queued) {
 }
 
 void Pool::sessionIsFree(Session& session) {
+  allBusySince_.reset();
   if (sessions_.size() > 1 && !surplus_.isSet()) surplus_.setIn(idleTime);
   if (warms_ && !cold_.isSet() && session.wantsWarmUp()) cold_.setIn(warmUpAfter);
   serve();

@@ -29,7 +29,7 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   static constexpr std::size_t mostConnections = mostUsual + 1;
   /// Writes among them: transactions of others may hold up writes, so that reads keep a connection.
   static constexpr std::size_t mostWrites = mostUsual - 1;
-  /// A job waits for so long behind a connection that is in use before a further one is made. Most jobs are answered
+  /// Jobs wait for so long behind connections that are in use before a further one is made. Most jobs are answered
   /// sooner, and each connection is a process of the server. A job that hangs delays the others by at most this time.
   static constexpr std::chrono::milliseconds furtherAfter{25};
   /// A connection that was not needed for so long is closed, unless it is the last one.
@@ -84,7 +84,8 @@ class Pool final : public QueuedJobOwner, private Session::Owner {
   std::chrono::nanoseconds nextPause_;
   std::chrono::nanoseconds attemptBegan_{0};
   std::chrono::nanoseconds openedLast_{0};
-  std::optional<ConnectFailure> failure_{};  ///< of the last attempt to connect
+  std::optional<std::chrono::nanoseconds> allBusySince_{};  ///< jobs wait since then, and no connection was free
+  std::optional<ConnectFailure> failure_{};                 ///< of the last attempt to connect
   std::vector<std::shared_ptr<Session>> sessions_{};
   std::array<Line, kindCount> lines_{};  ///< by kind
 };

@@ -2,12 +2,12 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
 #include <utility>
 
+#include "lockcore/port/fnv1a.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
@@ -19,24 +19,10 @@ namespace {
 /// How often the watch is tried again while there is no file to watch or a limit is reached. Meanwhile candidates poll.
 constexpr std::chrono::seconds retryDelay{1};
 
-void mix(std::uint64_t& hash, std::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-}
-
 }  // namespace
 
-std::string fileNameOf(const LeaseKey& key) {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;
-  mix(hash, key.name);
-  mix(hash, std::string_view{"\0", 1});  // names hold no NUL, so ("ab","c") and ("a","bc") differ
-  mix(hash, key.sortKey);
-  std::string out(16, '0');
-  for (std::size_t i = out.size(); i-- > 0; hash >>= 4U) out[i] = "0123456789abcdef"[hash & 0xFU];
-  return out;
-}
-
 std::string wakeFilePath(const std::string& directory, const LeaseKey& key) {
-  return directory + "/wake-" + fileNameOf(key);
+  return directory + "/wake-" + fnv1aOf(key);
 }
 
 void touchWakeFile(const std::string& directory, const LeaseKey& key,

@@ -15,10 +15,7 @@
 
 namespace tenure::sqlite_store {
 
-/// 16 hex digits for a file's name, the same in all processes and versions (FNV-1a, 64 bits). Two leases may have the
-/// same digits; then a change of one is a needless hint for the other.
-[[nodiscard]] std::string fileNameOf(const LeaseKey& key);
-
+/// Two leases may have the same file; then a change of one is a needless hint for the other.
 [[nodiscard]] std::string wakeFilePath(const std::string& directory, const LeaseKey& key);
 
 /// Notifies those that watch the lease that something was committed. Never fails: a process that misses it polls.
