@@ -231,7 +231,7 @@ int execute(const FenceRecoverArguments& arguments) {
   if (!found) return complain(faultText(*plan->store, found.error())), exitStore;
   plan->found = *found;
   const auto picture = pictureOf(*plan);
-  if (!picture) return exitFailed;
+  if (!picture) return exitUsage;  // nothing was done
   tell(*picture);
   if (!arguments.yes && !confirmed(*plan)) return complain("nothing was done"), exitUsage;
   return recover(*plan);

@@ -265,7 +265,7 @@ Command jobsForgetCommand() {
         .groupFile(to.config, false)
         .given("--job NAME", to.job, "which job; needed if the record has runs of several", "name")
         .flag("--yes", to.yes, "do not ask; needed where there is no terminal")
-        .duration("--wait DURATION", to.wait, "how long to wait for the lease (default 1m)", true);
+        .duration("--wait DURATION", to.wait, "how long to wait for the lease (default 1m)");
   };
   return {
       .name = "jobs forget",

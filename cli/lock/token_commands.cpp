@@ -62,7 +62,13 @@ int release(const LockArguments& arguments) {
   const std::shared_ptr<LeaseStore> store = lockStore(*config);
   LockTokens tokens{store};
   const auto token = tokenOf(arguments, tokens);
-  if (!token && token.error().code == LockErrc::notHeld) return exitOk;  // owner released it: idempotent
+  if (!token && token.error().code == LockErrc::notHeld) {  // it was released before
+    const std::string& name = arguments.target;
+    return answer(arguments.json ? R"({"lock":)" + jsonString(name) +
+                                       R"(,"result":"not_held"})"
+                                       "\n"
+                                 : "lock " + name + " was no longer held\n");
+  }
   if (!token) return failed(arguments, token.error());
   const auto done = tokens.release(*token, arguments.wait.value_or(defaultBudget));
   const bool lost = done.has_error() && done.error().code == LockErrc::lost;

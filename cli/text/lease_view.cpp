@@ -165,7 +165,7 @@ std::string toJson(const LeaseView& view) {
     if (!record.vanished && !view.pause)
       holder = fmt::format(R"({{"name":{},"incarnation":{},"id":{}}})", jsonString(nameOf(record.holder)),
                            jsonString(incarnationOf(record.holder)), jsonString(record.holder));
-    token = toString(record.token);
+    if (!record.token.isNone()) token = toString(record.token);
     duration = std::to_string(record.leaseDuration.count());
     acquired = jsonTime(record.acquiredAtMillis);
     renewed = jsonTime(record.renewedAtMillis);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t mostLevels = 1000;      // with what aliases stand for: each level takes stack
 constexpr std::size_t mostAliased = 100'000;  // values that stand for aliases: a few lines could ask for a billion
+constexpr std::size_t mostAliasedBytes = std::size_t{16} << 20U;  // of their texts
 
 enum class Type { text, number, boolean, nothing, infinite };
 
@@ -201,6 +202,9 @@ class Converter {
   }
 
   YamlNode scalar(const YamlNode& raw) {
+    if (aliases_ > 0 && (aliasedBytes_ += raw.text.size()) > mostAliasedBytes) {
+      return refused(raw, "its aliases stand for too much text");
+    }
     if (raw.tag == "!") return {YamlNode::Kind::scalar, raw.offset, raw.text};
     if (raw.tag == "?") return typed(raw, typeOfPlain(raw.text));
     if (!raw.tag.starts_with(tagPrefix)) return {YamlNode::Kind::scalar, raw.offset, raw.text};
@@ -240,6 +244,7 @@ class Converter {
   std::set<const YamlNode*> open_{};  ///< anchors whose alias is being replaced
   std::size_t aliases_{0};
   std::size_t aliased_{0};
+  std::size_t aliasedBytes_{0};
   std::size_t depth_{0};
 };
 

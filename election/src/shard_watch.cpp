@@ -31,6 +31,10 @@ ShardWatch::ShardWatch(ShardKeys keys, std::vector<std::string> shards, std::str
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) shardOf_.emplace(shards_[shard], shard);
 }
 
+std::optional<std::size_t> ShardWatch::slotOf(std::string_view part) {
+  return part.starts_with(slotName) ? numberFrom<std::size_t>(part.substr(slotName.size())) : std::nullopt;
+}
+
 std::string ShardWatch::slotPart(std::size_t slot) { return std::string{slotName} + std::to_string(slot); }
 
 std::string ShardWatch::describe(std::size_t maxLeases, unsigned priority) {
@@ -51,8 +55,7 @@ void ShardWatch::saw(const Instant& now, const std::vector<ListedLease>& listing
     const LeaseKey& key = listed.key;
     const auto part = keys_.partOf(key);
     if (!part) continue;
-    const bool isSlot = part->starts_with(slotName);
-    const auto slot = isSlot ? numberFrom<std::size_t>(part->substr(slotName.size())) : std::nullopt;
+    const auto slot = slotOf(*part);
     if (!slot && shardOf_.find(*part) == shardOf_.end()) continue;
     if (!listed.record) {
       sightings_.distrust(key);

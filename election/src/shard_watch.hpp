@@ -33,6 +33,8 @@ class ShardWatch {
   [[nodiscard]] LeaseKey slotKey(std::size_t slot) const { return keys_.keyOf(slotPart(slot)); }
   /// `member/N`
   [[nodiscard]] static std::string slotPart(std::size_t slot);
+  /// Empty: it is no slot.
+  [[nodiscard]] static std::optional<std::size_t> slotOf(std::string_view part);
 
   /// A listing of the group that was received at `now`.
   void saw(const Instant& now, const std::vector<ListedLease>& listing);

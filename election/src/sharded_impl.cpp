@@ -65,6 +65,10 @@ Group ShardedElector::Impl::groupOf(const std::string& part) const {
   options.group = watch_.keys().nameOf(part);  // which fences know it by
   options.shards = {};
   options.candidate.priority = 0;
+  if (ShardWatch::slotOf(part)) {  // it shows that the candidate is there, and has no work that may hang or go on
+    options.onLost = OnLost::callback;
+    options.lease.progressTimeout.reset();
+  }
   return Group::make(std::move(options), group_.store(), logger_).value();
 }
 

@@ -152,7 +152,7 @@ OwnLivenessFile::~OwnLivenessFile() {
     static_cast<void>(fd_.release());
     return;
   }
-  if (!openTerms_.empty()) {
+  if (longestOpen(nullptr).count() > 0) {
     static_cast<void>(fd_.release());
     return;
   }
@@ -180,9 +180,19 @@ StoreResult<bool> OwnLivenessFile::openTerm(const TermName& term, milliseconds l
   if (lease > stated_) {
     if (auto fault = state(lease)) return std::move(*fault);
   }
-  const auto [open, isNew] = openTerms_.try_emplace(term, lease);
-  open->second = std::max(open->second, lease);
+  const Instant now = readClock();
+  if (openTerms_.size() >= mostOpen_) {
+    std::erase_if(openTerms_, [&](const auto& one) { return isOver(one.second, now); });
+    mostOpen_ = std::max(mostOpen_, 2 * openTerms_.size());
+  }
+  const auto [open, isNew] = openTerms_.try_emplace(term);
+  open->second = {std::max(open->second.lease, lease), now};
   return isNew;
+}
+
+/// The commit comes after the write began, but not by a whole lease.
+bool OwnLivenessFile::isOver(const OpenTerm& term, const Instant& now) noexcept {
+  return elapsedForChallenger(term.writtenAt, now) >= 2 * term.lease;
 }
 
 void OwnLivenessFile::endTerm(const TermName& term) noexcept {
@@ -193,8 +203,9 @@ void OwnLivenessFile::endTerm(const TermName& term) noexcept {
 milliseconds OwnLivenessFile::longestOpen(const TermName* except) const {
   const std::lock_guard lock{mutex_};
   milliseconds longest{0};
-  for (const auto& [term, lease] : openTerms_) {
-    if (except == nullptr || term != *except) longest = std::max(longest, lease);
+  const Instant now = readClock();
+  for (const auto& [term, open] : openTerms_) {
+    if ((except == nullptr || term != *except) && !isOver(open, now)) longest = std::max(longest, open.lease);
   }
   return longest;
 }

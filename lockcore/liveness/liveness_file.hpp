@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
@@ -93,7 +94,8 @@ class TENURE_API OwnLivenessFile {
   [[nodiscard]] std::string id() const;
 
   /// To be called before a write of this term with this lease is committed. Writes to the file only if the file states
-  /// a shorter lease. True: the term was not open.
+  /// a shorter lease. True: the term was not open. A term of which nothing is written for two leases has ended by
+  /// itself: whoever released it may have been another process.
   [[nodiscard]] StoreResult<bool> openTerm(const TermName& term, std::chrono::milliseconds lease);
   /// The term is over or has never begun.
   void endTerm(const TermName& term) noexcept;
@@ -101,6 +103,11 @@ class TENURE_API OwnLivenessFile {
   [[nodiscard]] std::chrono::milliseconds longestOpen(const TermName* except) const;
 
  private:
+  struct OpenTerm {
+    std::chrono::milliseconds lease{0};
+    Instant writtenAt{};
+  };
+  [[nodiscard]] static bool isOver(const OpenTerm& term, const Instant& now) noexcept;
   // With mutex_ held.
   [[nodiscard]] StoreResult<LivenessFile> make();
   [[nodiscard]] std::optional<StoreError> state(std::chrono::milliseconds lease);
@@ -108,11 +115,12 @@ class TENURE_API OwnLivenessFile {
   const ProcessMark mark_{};
   const LivenessFilePlace place_;
   mutable std::mutex mutex_;
-  std::optional<LivenessFile> livenessFile_;  // guarded by mutex_, as the next four
+  std::optional<LivenessFile> livenessFile_;  // guarded by mutex_, as the next five
   std::string file_;
   UniqueFd fd_;
   std::chrono::milliseconds stated_{0};
-  std::map<TermName, std::chrono::milliseconds> openTerms_;
+  std::map<TermName, OpenTerm> openTerms_;
+  std::size_t mostOpen_{64};  ///< with so many, those that have ended are removed
   std::atomic<int> descriptor_{-1};
 };
 

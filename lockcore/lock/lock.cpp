@@ -162,7 +162,9 @@ ReleaseResult Lock::release(const ReleaseOptions& options) noexcept {
     return leftToOthers_.load() ? ReleaseResult::shared : session_->result().value_or(ReleaseResult::unknown);
   }
   const auto waiter = std::make_shared<Waiter<ReleaseResult>>();
-  const auto patience = options.waitFor.value_or(session_->timing().duration() + std::chrono::seconds{1});
+  constexpr std::chrono::milliseconds forEver = std::chrono::hours{24 * 366};
+  const auto patience =
+      std::min(options.waitFor.value_or(session_->timing().duration() + std::chrono::seconds{1}), forEver);
   if (!session_->letGo(options, [waiter](ReleaseResult result) { waiter->tell(result); })) {
     leftToOthers_.store(true);
     return ReleaseResult::shared;

@@ -70,6 +70,7 @@ void AddressBook::find(const std::string& host, const Found& found) {
     return found(Addresses{entry.addresses});
   }
   if (!entry.running && now < entry.failureUntil) return found(LookupFault{entry.failure});
+  if (entry.waiting.size() >= mostWaiting) return found(LookupFault{"looking up " + host + " has not ended"});
   entry.waiting.push_back(found);
   if (!entry.running) start(host, entry);
 }

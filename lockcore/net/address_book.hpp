@@ -49,6 +49,8 @@ class TENURE_API AddressBook {
   static constexpr std::chrono::milliseconds patience{200};
   /// How long the answer that there is no address is believed.
   static constexpr std::chrono::milliseconds failureKept{200};
+  /// A look-up may hang for days, and who waited for it may be gone.
+  static constexpr std::size_t mostWaiting = 1'024;
 
   AddressBook(AlarmQueue& alarms, Options options) : alarms_{alarms}, options_{std::move(options)} {}
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,11 +17,14 @@
 namespace tenure::stored {
 
 /// A state may be out of date. A swap that is made from it requires what is in it, so it is refused then, and the store
-/// looks at the present state. Thread-safe. A forked child has none, and does not touch the lock, which a thread of the
-/// parent may hold for ever.
+/// looks at the present state. So it does no harm either that the state that was kept longest ago is forgotten when
+/// there are more than `most`: a lease that was released elsewhere would have one for ever. Thread-safe. A forked child
+/// has none, and does not touch the lock, which a thread of the parent may hold for ever.
 template <class State>
 class HeldStates {
  public:
+  static constexpr std::size_t most = 65'536;
+
   /// Empty: nothing is known.
   [[nodiscard]] std::optional<State> find(const LeaseKey& key) const {
     if (!mark_.isHere()) return std::nullopt;
@@ -29,37 +32,40 @@ class HeldStates {
     const auto found = states_.find(key);
     return found != states_.end() ? std::optional{found->second.state} : std::nullopt;
   }
-  void keep(const LeaseKey& key, State state) { put(key, {std::move(state), false}); }
-  /// Until `mostPassing` others were kept so: for an acquisition that may follow soon.
-  void keepForAWhile(const LeaseKey& key, State state) { put(key, {std::move(state), true}); }
+  void keep(const LeaseKey& key, State state) {
+    if (!mark_.isHere()) return;
+    const std::lock_guard lock{mutex_};
+    if (const auto known = states_.find(key); known != states_.end()) {
+      known->second.state = std::move(state);
+      return order_.splice(order_.end(), order_, known->second.place);
+    }
+    const auto fresh = states_.emplace(key, Entry{std::move(state), {}}).first;
+    fresh->second.place = order_.insert(order_.end(), &fresh->first);
+    if (states_.size() > most) erase(states_.find(*order_.front()));
+  }
   void forget(const LeaseKey& key) {
     if (!mark_.isHere()) return;
     const std::lock_guard lock{mutex_};
-    states_.erase(key);
+    if (const auto known = states_.find(key); known != states_.end()) erase(known);
   }
 
  private:
+  using Keys = std::list<const LeaseKey*>;
   struct Entry {
     State state;
-    bool passes{false};
+    Keys::iterator place;
   };
-  static constexpr std::size_t mostPassing = 16'384;
+  using Entries = std::map<LeaseKey, Entry>;
 
-  void put(const LeaseKey& key, Entry entry) {
-    if (!mark_.isHere()) return;
-    const std::lock_guard lock{mutex_};
-    if (entry.passes) passing_.push_back(key);
-    states_.insert_or_assign(key, std::move(entry));
-    if (passing_.size() <= mostPassing) return;
-    const auto oldest = states_.find(passing_.front());
-    if (oldest != states_.end() && oldest->second.passes) states_.erase(oldest);
-    passing_.pop_front();
+  void erase(typename Entries::iterator entry) {
+    order_.erase(entry->second.place);
+    states_.erase(entry);
   }
 
   const ProcessMark mark_{};
   mutable std::mutex mutex_;
-  std::map<LeaseKey, Entry> states_{};  ///< guarded by mutex_, as the next one
-  std::deque<LeaseKey> passing_{};      ///< the oldest first; some may be gone, or held since
+  Entries states_{};  ///< guarded by mutex_, as the next one
+  Keys order_{};      ///< what was kept longest ago comes first
 };
 
 }  // namespace tenure::stored

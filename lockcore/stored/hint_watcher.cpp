@@ -168,33 +168,29 @@ void HintWatcher::taken(std::uint64_t stream, const StreamEvent& streamed) {
   for (const ListenerPtr& listener : concerned) listener->tell();
 }
 
+/// The stream that has ended is destroyed by a task, because its destruction may wait for this call.
 void HintWatcher::ended(std::uint64_t stream, const StreamEnd& end) {
   std::chrono::nanoseconds pause{0};
+  std::shared_ptr<void> ending;
   {
     const std::lock_guard lock{mutex_};
     if (stream != number_ || closed_) return;
     ++number_;
+    ending = std::move(stream_);
     pause = std::max(pause_, end.pause);
     pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, longestPause);
   }
   if (logger_.wants(LogLevel::debug)) {
     logger_.log(LogLevel::debug, where_ + ": the watch has ended (" + end.why + "), and starts again");
   }
-  scheduler_->post([weak = weak_from_this(), pause] {
+  scheduler_->post([weak = weak_from_this(), ending = std::move(ending), pause]() mutable {
+    ending.reset();
     const auto self = weak.lock();
     if (!self) return;
-    self->dropStream();
     self->scheduler_->schedule(pause, [weak] {
       if (const auto again = weak.lock()) again->open();
     });
   });
-}
-
-/// Of a stream that has ended; not where it tells that, because its destruction may wait for that.
-void HintWatcher::dropStream() {
-  std::shared_ptr<void> old;
-  const std::lock_guard lock{mutex_};
-  old = std::move(stream_);
 }
 
 std::list<HintWatcher::ListenerPtr> HintWatcher::all() {

@@ -62,7 +62,6 @@ class TENURE_API HintWatcher : public std::enable_shared_from_this<HintWatcher> 
   void open();
   void taken(std::uint64_t stream, const StreamEvent& streamed);
   void ended(std::uint64_t stream, const StreamEnd& end);
-  void dropStream();
   [[nodiscard]] std::set<LeaseKey> keys() const;
   [[nodiscard]] std::list<ListenerPtr> concernedBy(const StreamEvent& streamed);
   [[nodiscard]] std::list<ListenerPtr> all();

@@ -44,18 +44,12 @@ void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) 
   });
 }
 
-/// Of a lease that is watched: its acquisition is one request then.
+bool hasRecord(const StoredLease& lease) { return lease.record.has_value() && *lease.record; }
+
+/// Its acquisition is one request then, and a holder in doubt learns which of its writes was the last.
 void keepSeen(RegisterCore& core, const LeaseKey& key, const LoadedLease& lease) {
-  if (lease->record.has_error() || !*lease->record) return;
   const auto held = core.known.find(key);
   core.known.keep(key, {lease, held && held->own && isSameTerm(*held->lease, *lease)});
-}
-
-/// Of any lease that is read. A holder in doubt learns which of its writes was the last.
-void keepForAWhile(RegisterCore& core, const LeaseKey& key, const LoadedLease& lease) {
-  const auto held = core.known.find(key);
-  if (held && held->own && isSameTerm(*held->lease, *lease)) return core.known.keep(key, {lease, true});
-  core.known.keepForAWhile(key, {lease, false});
 }
 
 /// A call under way lives in its handlers, so it is answered even when the store is gone.
@@ -87,7 +81,7 @@ class RegisterStore final : public ExtendedStore {
       return core_->post(std::move(handler), release->answer());
     }
     if (const LoadedLease shown = holds ? nullptr : core_->extras->shown(key)) {
-      keepSeen(*core_, key, shown);
+      if (hasRecord(*shown)) keepSeen(*core_, key, shown);
       return core_->post(std::move(handler), shown->answer());
     }
     core_->leases->load({key, reading, deadline(options), holds},
@@ -95,9 +89,9 @@ class RegisterStore final : public ExtendedStore {
                           if (loaded.has_error()) return handler(loaded.error());
                           if (core->hints && core->hints->watches(key)) {
                             core->extras->loadedWatched(key, **loaded);
-                            keepSeen(*core, key, *loaded);
+                            if (hasRecord(**loaded)) keepSeen(*core, key, *loaded);
                           } else if (isWorthKeeping(*core, **loaded)) {
-                            keepForAWhile(*core, key, *loaded);
+                            keepSeen(*core, key, *loaded);
                           }
                           handler((*loaded)->answer());
                         });

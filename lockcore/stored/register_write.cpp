@@ -39,7 +39,7 @@ void swapped(const WritePtr& write, const Change& change, Swapped done, int trie
   if (holds && isHeld(*done.now)) {
     write->core->known.keep(key, {std::move(done.now), true});
   } else if (isWorthKeeping(*write->core, *done.now)) {
-    write->core->known.keepForAWhile(key, {std::move(done.now), false});
+    write->core->known.keep(key, {std::move(done.now), false});
   } else {
     write->core->known.forget(key);
   }

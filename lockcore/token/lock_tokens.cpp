@@ -12,6 +12,7 @@
 #include "lockcore/port/option_ranges.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "lockcore/port/store_checks.hpp"
 #include "lockcore/port/stored_key.hpp"
 #include "lockcore/runtime/process_mark.hpp"
@@ -81,7 +82,8 @@ std::optional<LockError> errorOf(const LeaseKey& key, const std::string& owner, 
 }
 
 /// Drives one TokenWrite within a budget.
-std::optional<LockError> drive(LeaseStore& store, const LeaseKey& key, TokenWrite& write, nanoseconds budget) {
+std::optional<LockError> drive(LeaseStore& store, const LeaseKey& key, TokenWrite& write, milliseconds longest) {
+  const auto budget = saturating::in<nanoseconds>(longest);
   const Instant began = readClock();
   SystemRandom random;
   nanoseconds pause = firstPause;

@@ -1,6 +1,7 @@
 #include "token_acquirer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <system_error>
 #include <utility>
 
@@ -98,7 +99,7 @@ LockResult<TokenAcquirer::Won> TokenAcquirer::run() {
 
 nanoseconds TokenAcquirer::boundOfWait() const {
   if (!waitFor_) return nanoseconds::max();
-  return waitFor_->count() > 0 ? nanoseconds{*waitFor_} : nanoseconds{firstAnswerTimeout};
+  return waitFor_->count() > 0 ? saturating::in<nanoseconds>(*waitFor_) : nanoseconds{firstAnswerTimeout};
 }
 
 nanoseconds TokenAcquirer::callsLeft(const Instant& now) const {
@@ -228,14 +229,14 @@ bool TokenAcquirer::isOver(const Instant& now) const {
   if (lastError_ && isLastingClass(lastError_->errorClass)) return true;
   if (!waitFor_) return false;
   const nanoseconds waited = elapsedForHolder(began_, now);
-  if (waitFor_->count() > 0) return waited >= *waitFor_;
+  if (waitFor_->count() > 0) return waited >= boundOfWait();
   if (lastError_ || waited >= firstAnswerTimeout) return true;
   return rival_ && (!deathWatch_ || elapsedForHolder(rivalSince_, now) >= deathProofTime);
 }
 
 std::optional<nanoseconds> TokenAcquirer::untilOver(const Instant& now) const {
   if (!waitFor_) return std::nullopt;
-  if (waitFor_->count() > 0) return *waitFor_ - elapsedForHolder(began_, now);
+  if (waitFor_->count() > 0) return boundOfWait() - elapsedForHolder(began_, now);
   return rival_ ? deathProofTime - elapsedForHolder(rivalSince_, now) : deathProofTime;
 }
 
@@ -247,12 +248,20 @@ void TokenAcquirer::takeBack(nanoseconds longest) {
   while (!stopped_ && elapsedForHolder(from, readClock()) < longest) pause(takeBackTime / 10);
 }
 
-/// In the background, for one lease. If no thread is available for it, the lock ends with its lease.
+/// In the background, for one lease. If no thread is available for it, or a store that hangs has had many already, the
+/// lock ends with its lease.
 void TokenAcquirer::takeBackLater() {
+  static std::atomic<int> running{0};
+  constexpr int most = 16;
+  const auto end = [] { --running; };
+  if (++running > most) return end();
   try {
-    detail::startDetachedThread("tenure-takeback",
-                                [self = shared_from_this()] { self->takeBack(self->options_.timing.duration()); });
+    detail::startDetachedThread("tenure-takeback", [self = shared_from_this(), end] {
+      self->takeBack(self->options_.timing.duration());
+      end();
+    });
   } catch (const std::system_error&) {
+    end();
   }
 }
 

@@ -92,6 +92,22 @@ TEST_F(SqliteFenceSqlTest, aFencedWriteInsideAnotherLeavesTheTableOpenForTheOute
   EXPECT_TRUE(refuses("DELETE FROM jobs", "tenure: table jobs is fenced by lease billing"));
 }
 
+/// The first write commits its open ticket, and begins a transaction in which it fails, or is killed.
+TEST_F(SqliteFenceSqlTest, aWorkThatEndsTheTransactionLeavesNoTicket) {
+  protect({.table = "jobs", .lease = "billing"});
+  SqliteFence fence = SqliteFence::open(database_.raw()).value();
+  const auto goesOn = [](sqlite3* database) -> int {
+    sqlite3_exec(database, "COMMIT; BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
+    throw std::runtime_error{"failed"};
+  };
+  EXPECT_THROW((void)fence.write(stamp(5), goesOn), std::runtime_error);
+  EXPECT_TRUE(refuses("DELETE FROM jobs", "tenure: table jobs is fenced by lease billing"));
+
+  database_.exec("UPDATE tenure_fence_guard SET ticket = 1");
+  EXPECT_TRUE(fence.write(stamp(6), [](sqlite3*) {}).has_value());
+  EXPECT_TRUE(refuses("DELETE FROM jobs", "tenure: table jobs is fenced by lease billing"));
+}
+
 TEST_F(SqliteFenceSqlTest, aWriteUnderAnotherLeaseDoesNotOpenTheTable) {
   protect({.table = "jobs", .lease = "billing"});
   SqliteFence fence = SqliteFence::open(database_.raw()).value();

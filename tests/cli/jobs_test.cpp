@@ -278,5 +278,11 @@ TEST_F(JobsTest, TheWaitForALeaderThatStaysIsBounded) {
   EXPECT_NE(late.errors.find("could not be acquired in 500ms; alice ("), std::string::npos) << late.errors;
 }
 
+/// It would end the leader, and then have no time to take the lease.
+TEST_F(JobsTest, AWaitOfNothingIsRefused) {
+  configure();
+  EXPECT_EQ(forget({"--yes", "--wait", "0s"}).code, cli::exitUsage);
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -122,7 +122,9 @@ TEST_F(LockTest, ACallerThatDiedBeforeItStoredItsTokenIsResumedByItsOwner) {
   const Finished resumed = finishLock({"renew", "nightly", "--owner", owner});
   EXPECT_EQ(resumed.code, cli::exitOk) << resumed.errors;
   EXPECT_EQ(finishLock({"release", "nightly", "--owner", owner}).code, cli::exitOk);
-  EXPECT_EQ(finishLock({"release", "nightly", "--owner", owner}).code, cli::exitOk);
+  const Finished again = finishLock({"release", "nightly", "--owner", owner, "--json"});
+  EXPECT_EQ(again.code, cli::exitOk);
+  EXPECT_EQ(again.output, "{\"lock\":\"nightly\",\"result\":\"not_held\"}\n");
   EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitNobody);
 }
 

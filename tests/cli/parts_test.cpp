@@ -63,6 +63,14 @@ TEST(LeaseView, StateFollowsTheRecord) {
   EXPECT_EQ(viewOf("g", "s", released, 990'000).state(), LeaseViewState::released);
 }
 
+/// A record of another client may have none.
+TEST(LeaseView, NoTokenIsNullInJson) {
+  LeaseRecord tokenless = record();
+  tokenless.token = {};
+  EXPECT_NE(toJson(viewOf("g", "s", tokenless, 0)).find(R"("fencing_token":null,)"), std::string::npos);
+  EXPECT_NE(toJson(viewOf("g", "s", record(), 0)).find(R"("fencing_token":42,)"), std::string::npos);
+}
+
 TEST(LeaseView, NoWallClockAloneCallsALeaderSilent) {
   struct Case {
     std::int64_t now;  // the last renewal was at 61 s, and the lease is 10 s

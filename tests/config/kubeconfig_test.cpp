@@ -280,6 +280,9 @@ TEST_F(Kubeconfig, aliasesAreBounded) {
   }
   EXPECT_NE(faultsOfText(deep).find("nested more than 1000 levels deep"), std::string::npos) << faultsOfText(deep);
   EXPECT_NE(faultsOfText("a: &a {b: *a}\n").find("contains its own alias"), std::string::npos);
+  std::string big = file + "big: &big " + std::string(1U << 20U, 'x') + "\nlist:\n";
+  for (int i = 0; i < 20; ++i) big += "- *big\n";
+  EXPECT_NE(faultsOfText(big).find("its aliases stand for too much text"), std::string::npos);
 }
 
 TEST_F(Kubeconfig, aListNamesTheFileOfEachFault) {

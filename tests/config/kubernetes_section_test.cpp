@@ -1,10 +1,12 @@
 // The store section for Kubernetes: each key, a pod that needs none, a kubeconfig file, relative paths.
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "config/store_section.hpp"
+#include "support/temp_dir.hpp"
 
 namespace tenure {
 namespace {
@@ -65,6 +67,8 @@ TEST(KubernetesSection, RelativePathsStartAtTheDirectoryOfTheFile) {
   EXPECT_EQ(kubernetesSection.optionsIn(directory, "  kubeconfig: kube/config\n").kubeconfig, base + "/kube/config");
   EXPECT_EQ(kubernetesSection.optionsIn(directory, "  kubeconfig: \"kube/config:/etc/kube::x\"\n").kubeconfig,
             base + "/kube/config:/etc/kube::" + base + "/x");
+  std::ofstream{directory.file("a:b.yaml")} << "{}\n";
+  EXPECT_EQ(kubernetesSection.optionsIn(directory, "  kubeconfig: \"a:b.yaml\"\n").kubeconfig, base + "/a:b.yaml");
 }
 
 TEST(KubernetesSection, EffectiveYamlLoadsAsTheSameConfig) {

@@ -1,5 +1,6 @@
 // The life of a sharded elector: misuse, unusual ends, forks.
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,6 +193,30 @@ TEST_P(ShardedElectorLife, AForkedChildNeitherOwnsNorWaits) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(a.elector->owns(0));
+}
+
+class OfOneShard : public ShardedGroup {
+ protected:
+  OfOneShard() : ShardedGroup{1} {}
+};
+
+/// Nobody could report progress of it, and nothing that it did would go on.
+TEST_F(OfOneShard, TheLeaseThatShowsACandidateHasNoWork) {
+  for (const char* name : {"a", "b"}) {
+    join(name, [](GroupOptions& options) { options.lease.progressTimeout = 2s; });
+  }
+  ASSERT_TRUE(advanceUntil([&] { return unowned() == 0; }));
+  advance(30s);
+  std::map<std::string, std::uint64_t> tokens;
+  memory_->list("g", {}, [&](const ListOutcome& outcome) {
+    for (const ListedLease& each : outcome.value()) {
+      const std::string name = toString(each.key);
+      if (name.find("/member/") != std::string::npos) tokens[name] = each.record.value().token.value();
+    }
+  });
+  settle();
+  EXPECT_EQ(tokens.size(), 2U);
+  for (const auto& [name, token] : tokens) EXPECT_EQ(token, 1U) << name;
 }
 
 }  // namespace

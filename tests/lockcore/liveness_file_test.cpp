@@ -20,6 +20,7 @@
 #include "lockcore/liveness/holder_watch.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
+#include "support/eventually.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::liveness {
@@ -204,6 +205,16 @@ TEST_F(LivenessFileFile, itStatesTheLongestLeaseThatWasEverOpened) {
   EXPECT_EQ(own.longestOpen(nullptr), milliseconds{2'000});
   EXPECT_EQ(statedLease(openLivenessFileToLook(file), fault), milliseconds{9'000});
   own.endTerm(shorter);
+}
+
+/// Another process may have released it, by its token.
+TEST_F(LivenessFileFile, aTermOfWhichNothingIsWrittenIsOverAfterTwoLeases) {
+  OwnLivenessFile own{place_};
+  EXPECT_TRUE(own.openTerm({{"lease"}, "renewed"}, milliseconds{60'000}).value());
+  for (int i = 0; i < 1'000; ++i) EXPECT_TRUE(own.openTerm({{"lease"}, std::to_string(i)}, milliseconds{1}).value());
+  EXPECT_FALSE(own.openTerm({{"lease"}, "renewed"}, milliseconds{60'000}).value()) << "it is open";
+  own.endTerm({{"lease"}, "renewed"});
+  EXPECT_TRUE(test::Eventually{std::chrono::seconds{10}}([&] { return own.longestOpen(nullptr).count() == 0; }));
 }
 
 }  // namespace

@@ -121,6 +121,16 @@ TEST_F(LockTokensTest, RenewGivesANewTokenAndMayChangeTheLease) {
   EXPECT_EQ(third.lease(), 60s);
 }
 
+/// In nanoseconds such a wait would be a time in the past.
+TEST_F(LockTokensTest, TheLongestWaitThereIsIsAWait) {
+  constexpr auto forEver = std::chrono::milliseconds::max();
+  auto token = tokens_.acquire(key_, {.lease = 10s, .waitFor = forEver});
+  ASSERT_TRUE(token) << token.error().message;
+  token = tokens_.renew(*token, {.budget = forEver});
+  ASSERT_TRUE(token) << token.error().message;
+  EXPECT_EQ(tokens_.release(*token, forEver).value(), ReleaseResult::released);
+}
+
 TEST_F(LockTokensTest, OfTwoThatRenewOneTokenOneWinsAndTheOtherIsTold) {
   LockToken token = tokens_.acquire(key_, lease(20s)).value();
   for (int round = 0; round < 20; ++round) {

@@ -278,19 +278,23 @@ TEST(StoredLease, aRecordThatVanishedIsOfTheHistoryInWhichItWasRead) {
   EXPECT_TRUE((*told)->inherited);
 }
 
-TEST(HeldStates, whatIsKeptForAWhileIsBoundedAndWhatIsHeldStays) {
-  stored::HeldStates<int> states;
+TEST(HeldStates, whatWasKeptLongestAgoIsForgotten) {
+  using States = stored::HeldStates<int>;
+  States states;
   const auto key = [](int i) { return LeaseKey{"lease", std::to_string(i)}; };
-  states.keepForAWhile(key(0), 0);
-  states.keepForAWhile(key(1), 1);
-  states.keep(key(1), 1);
-  for (int i = 2; i < 40'000; ++i) states.keepForAWhile(key(i), i);
+  const int many = static_cast<int>(States::most) + 10;
+  for (int i = 0; i < many; ++i) {
+    states.keep(key(i), i);
+    states.keep(key(1), -i);  // it is renewed
+  }
   EXPECT_FALSE(states.find(key(0)));
-  EXPECT_EQ(states.find(key(1)), 1) << "it is held since";
-  EXPECT_EQ(states.find(key(39'999)), 39'999);
-  int kept = 0;
-  for (int i = 0; i < 40'000; ++i) kept += states.find(key(i)) ? 1 : 0;
-  EXPECT_LT(kept, 20'000);
+  EXPECT_EQ(states.find(key(1)), 1 - many);
+  EXPECT_EQ(states.find(key(many - 1)), many - 1);
+  states.forget(key(1));
+  EXPECT_FALSE(states.find(key(1)));
+  std::size_t kept = 0;
+  for (int i = 0; i < many; ++i) kept += states.find(key(i)) ? 1U : 0U;
+  EXPECT_EQ(kept, States::most - 1);
 }
 
 TEST_F(RegisterWriteTest, aPayloadThatTheRegisterHasNoRoomForIsNamedBeforeAnythingIsSent) {

@@ -102,6 +102,15 @@ TEST_F(AddressBookTest, oneLookupServesAllWhoWaitAndIsKept) {
   EXPECT_EQ(running(), 0U);
 }
 
+TEST_F(AddressBookTest, noMoreThanSoManyWaitForALookupThatHangs) {
+  for (std::size_t i = 0; i < AddressBook::mostWaiting + 2; ++i) find();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].error().why, "looking up a.test has not ended");
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1"}));
+  EXPECT_EQ(found.size(), AddressBook::mostWaiting + 2);
+}
+
 TEST_F(AddressBookTest, oldAddressesAreLookedUpAnew) {
   find();
   ASSERT_TRUE(eventually([&] { return running() == 1; }));

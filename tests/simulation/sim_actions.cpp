@@ -285,7 +285,10 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
     if (token > life.heldShown || (token == life.heldShown && !holds)) life.heldShown = holds ? token : FencingToken{};
     // A token that has fallen is that of an older state: the term that was shown before it is waited out.
     const bool fell = !token.isNone() && token < life.heldShown;
-    if (life.lock) life.lock->shownFree = record->released && !record->inherited && !fell;
+    // So is a term of another history, which this one may lack.
+    if (!record->released) life.heldIn = record->version.history();
+    const bool mayBeLost = life.heldIn && *life.heldIn != record->version.history();
+    if (life.lock) life.lock->shownFree = record->released && !record->inherited && !fell && !mayBeLost;
     if (record->holder == life.name || token < life.highestShown) return;
     life.highestShown = token;
     life.shownLease = record->leaseDuration;
@@ -295,6 +298,7 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
     if (sighting && sighting->record) {
       life.highestShown = sighting->record->token;
       life.shownLease = sighting->record->leaseDuration;
+      if (!sighting->record->released) life.heldIn = sighting->record->version.history();
     }
   }
   if (const auto* told = std::get_if<event::TokenSeen>(&event)) checker_.told(life, told->token);

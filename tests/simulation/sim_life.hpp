@@ -53,15 +53,16 @@ struct SimLife {
   std::chrono::nanoseconds shownLease{0};  // the lease that was shown with it last
   FencingToken topShown{};                 // in any record
   FencingToken heldShown{};  // the highest that was shown to hold the lease, or to have lost its record, and not to end
-  RecordVersion lastShown{};  ///< of the last record that it was shown,
-  FencingToken lastHeld{};    ///< the token of that if it was held,
-  bool sawItHeld{false};      ///< and whether the state before it was the same term, held
-  FencingToken toldOf{};      // reported by a resource, near enough to what it knows to be believed
-  FencingToken mayBelieve{};  // reported by a resource, near enough to what the store has
-  bool working{false};        // the work of a term has not ended
-  bool shownOwn{false};       // in this term, a read or a conflict has shown it its own record
-  bool stuck{false};          // the work reports no progress
-  Instant progressedAt{};     // since when its work may not have been alive, by its clock
+  RecordVersion lastShown{};            ///< of the last record that it was shown,
+  FencingToken lastHeld{};              ///< the token of that if it was held,
+  std::optional<std::string> heldIn{};  ///< the history of the last record that was held
+  bool sawItHeld{false};                ///< and whether the state before it was the same term, held
+  FencingToken toldOf{};                // reported by a resource, near enough to what it knows to be believed
+  FencingToken mayBelieve{};            // reported by a resource, near enough to what the store has
+  bool working{false};                  // the work of a term has not ended
+  bool shownOwn{false};                 // in this term, a read or a conflict has shown it its own record
+  bool stuck{false};                    // the work reports no progress
+  Instant progressedAt{};               // since when its work may not have been alive, by its clock
   bool stopped{false};
   bool saysFree{false};                    // it stopped, and reported that it does not hold the lease
   TrueTime releasedAt{-1};                 // it stopped, and reported that the record is marked as released

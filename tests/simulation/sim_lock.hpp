@@ -39,6 +39,7 @@ struct SimLockClient {
   std::shared_ptr<const LeaseMemory> memory{};
   // What the checker knows about that memory.
   FencingToken highestShown{}, topShown{}, heldShown{}, toldOf{}, mayBelieve{};
+  std::optional<std::string> heldIn{};
   std::chrono::nanoseconds shownLease{0};
   FencingToken lastToken{};
 };

@@ -60,7 +60,7 @@ void SimWorld::beginCandidacy(Process& process, Turn turn) {
   life->lock = drawLock(turn.waited);
   life->lastToken = client.lastToken;
   life->highestShown = client.highestShown, life->shownLease = client.shownLease, life->topShown = client.topShown;
-  life->heldShown = client.heldShown;
+  life->heldShown = client.heldShown, life->heldIn = client.heldIn;
   life->toldOf = client.toldOf;
   life->mayBelieve = client.mayBelieve;
   life->disturbedAt = old.disturbedAt, life->misledAt = old.misledAt, life->stalledAt = old.stalledAt;
@@ -138,6 +138,7 @@ void SimWorld::endCandidacy(Process& process, const action::Stopped& stopped) {
   client.shownLease = life.shownLease;
   client.topShown = forgets ? FencingToken{} : life.topShown;
   client.heldShown = forgets ? FencingToken{} : life.heldShown;
+  client.heldIn = forgets ? std::nullopt : life.heldIn;
   client.toldOf = forgets ? FencingToken{} : life.toldOf;
   client.mayBelieve = forgets ? FencingToken{} : life.mayBelieve;
   process.left = stopped.memory;

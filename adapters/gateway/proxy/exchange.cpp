@@ -154,6 +154,7 @@ Exchange::Request Exchange::toForward(RequestParser& parser, const std::string& 
 
 Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive) {
   method_ = parser.get().method();
+  keepAlive_ = keepAlive;
   const bool toHttp10 = parser.get().version() < 11;
   watchPass();
   watchClient();
@@ -184,7 +185,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
       co_return false;
     }
     const error_code error = co_await readHead();
-    if (!error) co_return co_await relay(toHttp10, keepAlive);
+    if (!error) co_return co_await relay(toHttp10);
     // The service closed the connection while it was idle, so it has seen nothing of the request.
     const bool closedBefore =
         saysClosed(error) && reused && again && whole && isIdempotent(method_) && !response_->got_some();
@@ -286,7 +287,8 @@ Task<void> Exchange::drain() {
   }
 }
 
-Task<bool> Exchange::relay(bool toHttp10, bool keepAlive) {
+Task<bool> Exchange::relay(bool toHttp10) {
+  shared_.counts.add("forwarded");
   const ResponseParser& parser = *response_;
   upstreamKeepsAlive_ = parser.get().keep_alive();
   const bool noBody = hasNoBody(method_, parser.get().result_int());
@@ -296,7 +298,7 @@ Task<bool> Exchange::relay(bool toHttp10, bool keepAlive) {
   response.erase(std::string{fenceHeaderName});  // so that only a fence's rejection has this header
   response.version(toHttp10 ? 10 : 11);
   if (unmeasured && !toHttp10) response.chunked(true);
-  const bool close = !keepAlive || clientBodyLeft_ || clientGone_ || (unmeasured && toHttp10);
+  const bool close = !keepAlive_ || clientBodyLeft_ || clientGone_ || (unmeasured && toHttp10);
   response.keep_alive(!close);
   const bool relayed = co_await relayBody(response);
   co_return relayed && !close;
@@ -355,7 +357,7 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
 
 Task<bool> Exchange::answer(const HttpProblem& problem) {
   shared_.noteProblem(problem, client_.name);
-  const bool keep = !clientBodyLeft_ && !clientGone_;
+  const bool keep = keepAlive_ && !clientBodyLeft_ && !clientGone_;
   if (clientGone_) co_return false;
   co_return co_await writeProblem(client_.stream, problem, keep, method_ == http::verb::head);
 }

@@ -62,7 +62,7 @@ class Exchange {
   /// it in time.
   [[nodiscard]] Task<std::optional<std::size_t>> readClient(RequestParser& parser);
   [[nodiscard]] Task<error_code> readHead();
-  [[nodiscard]] Task<bool> relay(bool toHttp10, bool keepAlive);
+  [[nodiscard]] Task<bool> relay(bool toHttp10);
   [[nodiscard]] Task<bool> relayBody(http::response<http::buffer_body>& response);
   /// Reads the next piece of the service's answer into piece_. Returns its length, or an error.
   [[nodiscard]] Task<std::pair<error_code, std::size_t>> readPiece();
@@ -86,6 +86,7 @@ class Exchange {
   bool writesClient_{false};
   bool requestSent_{false};  ///< the whole of it
   bool clientGone_{false};
+  bool keepAlive_{false};  ///< the client's connection, if nothing happens to it
   bool clientBodyLeft_{false};
   bool upstreamKeepsAlive_{false};
   bool responded_{false};  ///< the client has received a part of the answer

@@ -113,7 +113,6 @@ Task<bool> Session::forward(RequestParser& parser) {
   }
   HttpVerdict verdict = co_await admit(parser, shared_.settings.readsBodies ? &body : nullptr);
   if (const auto* problem = std::get_if<HttpProblem>(&verdict)) co_return co_await refuse(parser, *problem);
-  shared_.counts.add("forwarded");
   if (expectsContinue_ && !parser.is_done() && buffer_.size() == 0) {
     static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
     stream_.expires_after(shared_.settings.limits.client);

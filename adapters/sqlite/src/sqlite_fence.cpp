@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/lockcore/clock.hpp>
@@ -45,6 +48,7 @@ class SqliteFence::Impl {
 
   Connection connection_;
   Statement select_, remember_, setTicket_;
+  std::vector<std::string> open_{};  ///< the leases of the writes whose work runs now, the outermost first
 };
 
 std::optional<FenceError> SqliteFence::Impl::open() {
@@ -125,13 +129,19 @@ FenceResult<void> SqliteFence::Impl::write(const TermStamp& stamp, const std::fu
   }
   Seen seen;
   if (auto error = admit(stamp, seen, start)) return *std::move(error);
+  // An open ticket that is no outer write's own was left by a work that committed it and went on.
+  if (std::find(open_.begin(), open_.end(), stamp.lease) == open_.end()) seen.ticket = sqlite_fence::noTicket;
   int code = SQLITE_OK;
+  open_.push_back(stamp.lease);
   try {
     code = work(connection_.raw());
   } catch (...) {
+    open_.pop_back();
+    transaction.rollBack();
     if (!connection_.inTransaction()) (void)setTicket(stamp.lease, sqlite_fence::noTicket);
     throw;
   }
+  open_.pop_back();
   if (auto error = finish(stamp, seen, code, transaction, start)) return *std::move(error);
   return {};
 }

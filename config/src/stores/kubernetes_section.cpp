@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "config/src/sections.hpp"
@@ -150,6 +152,12 @@ void resolveFilesOfKubernetes(KubernetesConfig& options, const std::filesystem::
   };
   for (std::string* path : {&options.caFile, &options.tokenFile, &options.certificate, &options.key}) {
     *path = resolved(*path);
+  }
+  // As client-go reads KUBECONFIG, a colon separates files; but a path that is there as a whole is one file.
+  std::error_code unreadable;
+  if (const std::string whole = resolved(options.kubeconfig); std::filesystem::exists(whole, unreadable)) {
+    options.kubeconfig = whole;
+    return;
   }
   std::string list;
   for (std::size_t begin = 0; begin <= options.kubeconfig.size();) {

@@ -247,6 +247,15 @@ TEST(UpstreamThatRefuses, hasSeenNothingOfTheRequest) {
     EXPECT_EQ(answer->result_int(), 502U);
     EXPECT_NE(answer->body().find("service-unreachable"), std::string::npos) << answer->body();
   }
+  // A client that reads to the end must not wait for a connection that stays.
+  for (const char* request : {"GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"}) {
+    HttpConnection client{proxy.port()};
+    ASSERT_TRUE(client.sendRaw(request));
+    const auto answer = client.read();
+    ASSERT_TRUE(answer);
+    EXPECT_FALSE(answer->keep_alive()) << request;
+    EXPECT_FALSE(client.read()) << "the connection is still open";
+  }
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST(DynamoDbLayout, noUserAttributeCanTouchTheLock) {
   const Layout layout{DynamoDbStoreOptions{.table = "locks", .sortKey = "range", .ttlAttribute = "expires"}};
   for (const char* name :
        {"key", "range", "ownerName", "leaseDuration", "recordVersionNumber", "isReleased", "data", "tenureToken",
-        "tenureStepDown", "tenureBeacon", "tenureSuccessor", "tenureFuture", "expires"}) {
+        "tenureStepDown", "tenureBeacon", "tenureSuccessor", "tenureOpenLease", "tenureFuture", "expires"}) {
     WriteRequest write = test::request(WriteRequest::Purpose::acquire, {});
     write.record.attributes = {{name, "1"}};
     const auto refused = layout.errorOf(write);

@@ -45,6 +45,13 @@ TEST(RetryQuota, aHundredRetriesAreFreeThenFiveASecond) {
   EXPECT_EQ(mayAsk(quota, 10'000, after(seconds{11})), 50);
 }
 
+/// Each is a lock that its caller has given up for good.
+TEST(RetryQuota, keysThatNobodyAsksForAgainDoNotFillTheMemory) {
+  RetryQuota quota;
+  allFail(quota, 3 * static_cast<int>(RetryQuota::mostFailing));
+  EXPECT_EQ(quota.failingLeases(), RetryQuota::mostFailing);
+}
+
 TEST(RetryQuota, aProcessWithOneLeaseNeverMeetsIt) {
   RetryQuota quota;
   for (int beat = 0; beat < 1'000; ++beat) {

@@ -20,8 +20,8 @@ bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == s
 /// The names that every item has.
 bool isProtocolName(std::string_view name) {
   constexpr std::array names{"ownerName", "leaseDuration", "recordVersionNumber", "isReleased", "data"};
-  constexpr std::array own{"tenureToken",         "tenureStepDown", "tenureAcquiredMillis",
-                           "tenureRenewedMillis", "tenureBeacon",   "tenureSuccessor"};
+  constexpr std::array own{"tenureToken",  "tenureStepDown",  "tenureAcquiredMillis", "tenureRenewedMillis",
+                           "tenureBeacon", "tenureSuccessor", "tenureOpenLease"};
   return std::find(names.begin(), names.end(), name) != names.end() ||
          std::find(own.begin(), own.end(), name) != own.end();
 }

@@ -30,6 +30,7 @@ void RetryQuota::failed(const LeaseKey& key, const StoreError& error) {
   const std::lock_guard lock{mutex_};
   paid_.erase(key);
   failing_.insert(key);
+  if (failing_.size() > mostFailing) failing_.erase(failing_.begin());
   lastFailure_ = error.message;
 }
 

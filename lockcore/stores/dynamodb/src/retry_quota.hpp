@@ -26,6 +26,8 @@ class RetryQuota {
   static constexpr double capacity = 500;
   static constexpr double retryCost = 5;
   static constexpr double refillPerSecond = 25;
+  /// Keys of locks that nobody asks for again would stay for ever. One that is forgotten has a request without a price.
+  static constexpr std::size_t mostFailing = 20'000;
 
   /// To be called before a request about `key` that can wait. An error: the request must not be sent now, because too
   /// many retries were sent already; the text quotes the last failure.

@@ -160,7 +160,8 @@ std::string ttlAttributeIn(const object& body) {
 
 std::optional<StoreError> ttlError(const Layout& layout, const std::string& where, const std::string& attribute) {
   // Only numbers make DynamoDB delete an item.
-  constexpr std::array numbers{Attribute::token, Attribute::stepDown, Attribute::acquired, Attribute::renewed};
+  constexpr std::array numbers{Attribute::token, Attribute::stepDown, Attribute::acquired, Attribute::renewed,
+                               Attribute::openLease};
   const bool covered =
       std::any_of(numbers.begin(), numbers.end(), [&](Attribute one) { return layout.nameOf(one) == attribute; });
   if (!covered) return std::nullopt;

@@ -192,7 +192,10 @@ std::shared_ptr<void> LeaseHints::open(const std::set<LeaseKey>& watched, stored
   const Selection selection{progress_->select(watched)};
   const auto opening = std::make_shared<Opening>(core_, progress_, selection, std::move(handlers));
   opening->begin();
-  return {opening.get(), [opening](void*) { opening->end(); }};
+  return {opening.get(), [opening, mark = ProcessMark{}](void*) mutable {
+            if (mark.isHere()) return opening->end();
+            leaveToParent(std::move(opening));  // the thread that could end a call exists only there
+          }};
 }
 
 bool LeaseHints::covers(const std::set<LeaseKey>& watched) const { return progress_->covers(watched); }

@@ -26,8 +26,8 @@ struct Prepared {
 /// A connection that looks has the -shm file open only to read, and SQLite gives all connections of a process the same
 /// one. So none that writes may be opened meanwhile.
 std::shared_mutex& gateOfLooks() {
-  static std::shared_mutex gate;
-  return gate;
+  static detail::PerProcess<std::shared_mutex> gate;  // in a forked child nobody would open that of the parent
+  return gate.get();
 }
 
 /// Where the column does not exist, no term was ever recorded as open.

@@ -109,8 +109,7 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 ///
 /// The record has the ledgers of mostJobs jobs at most, including those of jobs that no longer run.
 ///
-/// Its calls block, so none may be made on the scheduler. One thread at a time may use it. It is for a LeaderElector;
-/// in a sharded group, whose records have other data, no run begins.
+/// Its calls block, so none may be made on the scheduler. One thread at a time may use it. It is for a LeaderElector.
 class TENURE_API JobLedger {
  public:
   /// ErrorClass::corrupt: the record's data are not understood, or not the library's; then the job must not run. Throws

@@ -137,7 +137,8 @@ void MemberStream::end() {
 
 namespace {
 
-constexpr std::size_t longestReply = 16U << 20U;
+/// A page of a listing may have a hundred leases of the largest data, written in base64 twice.
+constexpr std::size_t longestReply = 128U << 20U;
 
 /// One request with the user's token, and a second one if that was refused.
 class UserCall : public std::enable_shared_from_this<UserCall> {

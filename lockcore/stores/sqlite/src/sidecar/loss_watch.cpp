@@ -46,7 +46,7 @@ void LossWatch::begin(WatchLoop& loop) {
   if (watched_ && !armed && errno != ENOENT) {
     loop.warnOnce(store_ + ": inotify cannot watch " + path_ + ": " + errnoText(errno) +
                   " (see fs.inotify.max_user_watches); its removal is noticed at heartbeats only");
-    return;
+    return loop.wakeAfter(*this, lookDelay);  // the limit may be raised
   }
   // The file was exchanged between the two.
   if (!armed || identityOf(path_) != watched_) loop.wakeAfter(*this, lookDelay);
