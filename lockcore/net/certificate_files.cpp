@@ -67,7 +67,7 @@ std::string systemsPlace(const char* variable, const char* builtIn) {
 }  // namespace
 
 std::string systemsFile() {
-  const std::string file = systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+  std::string file = systemsPlace(X509_get_default_cert_file_env(), X509_get_default_cert_file());
   // An OpenSSL that was built for another system looks in places that this system does not have.
   std::error_code unreadable;
   const bool isBuiltIn = file == X509_get_default_cert_file();

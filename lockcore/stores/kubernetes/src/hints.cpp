@@ -190,7 +190,7 @@ LeaseHints::LeaseHints(CorePtr core) : core_{std::move(core)}, progress_{std::ma
 
 std::shared_ptr<void> LeaseHints::open(const std::set<LeaseKey>& watched, stored::HintHandlers handlers) {
   const Selection selection{progress_->select(watched)};
-  const auto opening = std::make_shared<Opening>(core_, progress_, selection, std::move(handlers));
+  auto opening = std::make_shared<Opening>(core_, progress_, selection, std::move(handlers));
   opening->begin();
   return {opening.get(), [opening, mark = ProcessMark{}](void*) mutable {
             if (mark.isHere()) return opening->end();
