@@ -281,7 +281,9 @@ TEST_F(JobsTest, TheWaitForALeaderThatStaysIsBounded) {
 /// It would end the leader, and then have no time to take the lease.
 TEST_F(JobsTest, AWaitOfNothingIsRefused) {
   configure();
-  EXPECT_EQ(forget({"--yes", "--wait", "0s"}).code, cli::exitUsage);
+  const Finished refused = forget({"--yes", "--wait", "0s"}, "all");
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_NE(refused.errors.find("--wait: must be longer than 0s"), std::string::npos) << refused.errors;
 }
 
 }  // namespace

@@ -179,6 +179,7 @@ TEST(DynamoDbOptions, whatCanBeIsTaken) {
   EXPECT_NO_THROW(checkOptions({.table = "locks", .region = "local", .endpoint = "http://localhost:8000"}));
   EXPECT_THROW(checkOptions({.table = "ab"}), std::invalid_argument);
   EXPECT_THROW(checkOptions({.table = "locks", .sortKey = "key"}), std::invalid_argument);
+  EXPECT_THROW(checkOptions({.table = "locks", .partitionKey = "tenureOpenLease"}), std::invalid_argument);
   EXPECT_THROW(checkOptions({.table = "locks", .ttlAttribute = "key"}), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(makeDynamoDbStore(plainOptions, nullptr, {})), std::invalid_argument);
 }
