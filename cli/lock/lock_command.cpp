@@ -61,7 +61,9 @@ LockResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const 
   std::promise<LockResult<LockToken>> promise;
   auto answer = promise.get_future();
   std::thread{[tokens = std::move(tokens), key, options, promise = std::move(promise)]() mutable {
-    promise.set_value(tokens.acquire(key, options));
+    // The store is let go of before the answer: closing it here could go on while the process ends.
+    LockResult<LockToken> token = LockTokens{std::move(tokens)}.acquire(key, options);
+    promise.set_value(std::move(token));
   }}.detach();
   const milliseconds wait = options.waitFor.value_or(milliseconds::max());
   const Instant began = readClock();

@@ -83,7 +83,9 @@ class PauseTaker {
     std::promise<LockResult<LockToken>> promise;
     token_ = promise.get_future();
     std::thread{[store = lease_.store, key = lease_.key, options, promise = std::move(promise)]() mutable {
-      promise.set_value(LockTokens{store}.acquire(key, options));
+      // The store is let go of before the answer: closing it here could go on while the process ends.
+      LockResult<LockToken> token = LockTokens{std::move(store)}.acquire(key, options);
+      promise.set_value(std::move(token));
     }}.detach();
   }
 
@@ -123,9 +125,7 @@ class PauseTaker {
 
   /// The pause that is there gets this length from now on. Empty: it has ended meanwhile.
   [[nodiscard]] std::optional<int> extend(const std::string& owner, const Pause& pause) {
-    TokenRenewOptions options;
-    options.lease = arguments_.length;
-    options.budget = std::max(left(), pauseLookPeriod);
+    const TokenRenewOptions options{.lease = arguments_.length, .budget = std::max(left(), pauseLookPeriod)};
     const auto token = LockTokens{lease_.store}.resume(lease_.key, owner, options);
     if (token) {
       return told(name_ + " was paused already, " + toString(pause) + "; this pause now lasts " +

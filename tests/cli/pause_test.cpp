@@ -1,6 +1,7 @@
 // `tenure pause` and `tenure resume`, with real candidates.
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -58,6 +59,7 @@ TEST_F(PauseTest, ItEndsTheLeadersWorkInOrderAndNobodyIsElectedUntilItIsResumed)
 TEST_F(PauseTest, EveryCommandSaysWhoPausedAndWhy) {
   configure();
   ASSERT_EQ(finish(pauseFor("1m", "it's \"us\": again")).code, cli::exitOk);
+  EXPECT_FALSE(std::filesystem::exists(database() + "-wal")) << "the store was not closed before the end";
   const Finished table = finish({"status", "--config", config()});
   EXPECT_EQ(table.code, cli::exitNobody);
   EXPECT_TRUE(says(table.output, "state          paused: no leader\n")) << table.output;
