@@ -34,6 +34,16 @@ TEST(EtcdErrors, whatMayHaveBeenCarriedOutIsUnknown) {
   }
 }
 
+/// etcd carries out the write that crosses its quota, and answers it with the same error as those after it.
+TEST(EtcdErrors, aFullDatabaseMayHaveTakenTheWrite) {
+  for (const int status : {429, 503}) {
+    const auto fault = faultOf(status, errorBody(8));
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->maybeApplied) << status;
+    EXPECT_EQ(fault->error.errorClass, ErrorClass::throttled) << status;
+  }
+}
+
 TEST(EtcdErrors, rejectionsAreJudgedByCodeAndStatus) {
   const auto expect = [](int status, const std::string& body, ErrorClass errorClass) {
     const auto fault = faultOf(status, body);
@@ -45,8 +55,6 @@ TEST(EtcdErrors, rejectionsAreJudgedByCodeAndStatus) {
   expect(401, errorBody(16), ErrorClass::credentials);
   expect(403, errorBody(7), ErrorClass::credentials);
   expect(412, errorBody(9), ErrorClass::misconfigured);
-  expect(429, errorBody(8), ErrorClass::throttled);
-  expect(503, errorBody(8), ErrorClass::throttled);
   expect(400, errorBody(11), ErrorClass::transient);
 }
 

@@ -153,11 +153,24 @@ TEST_F(EtcdWrites, rejectionsAndDoubtAreToldApart) {
     answerWith(answer, false, copiesOut);
     return store_.write(renew(key_, "a", {version}));
   };
-  const EtcdAnswer full = test::EtcdCluster::error(429, 8, "etcdserver: mvcc: database space exceeded");
-  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOf(full, false)));
-  EXPECT_TRUE(std::holds_alternative<Unknown>(outcomeOf(full, true))) << "a copy is out";
+  const EtcdAnswer denied = test::EtcdCluster::error(403, 7, "etcdserver: permission denied");
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOf(denied, false)));
+  EXPECT_TRUE(std::holds_alternative<Unknown>(outcomeOf(denied, true))) << "a copy is out";
   const EtcdAnswer late = test::EtcdCluster::error(503, 14, "etcdserver: request timed out");
   EXPECT_TRUE(std::holds_alternative<Unknown>(outcomeOf(late, false)));
+}
+
+TEST_F(EtcdWrites, theOneThatFillsTheDatabaseMayBeCarriedOut) {
+  const RecordVersion version = take();
+  gateway_->setFault([this](const std::string&, const auto& cluster) {
+    static_cast<void>(cluster());
+    return replied(test::EtcdCluster::error(429, 8, "etcdserver: mvcc: database space exceeded"), false);
+  });
+  const WriteOutcome outcome = store_.write(renew(key_, "a", {version}));
+  EXPECT_TRUE(std::holds_alternative<Unknown>(outcome)) << contract::describe(outcome);
+  gateway_->setFault(nullptr);
+  const WriteOutcome next = store_.write(renew(key_, "a", {version}));
+  EXPECT_TRUE(std::holds_alternative<Conflict>(next)) << "it was written: " << contract::describe(next);
 }
 
 TEST_F(EtcdWrites, aCopyThatWasCarriedOutIsSeenByItsVersion) {

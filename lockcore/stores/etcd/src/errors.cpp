@@ -42,7 +42,8 @@ constexpr std::array codeRules{
     Rule{4, transient, true, ""},
     Rule{5, misconfigured, false, oldServer},
     Rule{7, credentials, false, rights},
-    Rule{8, throttled, false,
+    // etcd applies the transaction that crosses its quota, and answers it so.
+    Rule{8, throttled, true,
          "If its database is full: compact, defragment, disarm the alarm (`etcdctl endpoint status`, `etcdctl alarm "
          "list`), and set auto-compaction"},
     Rule{9, misconfigured, false, ""},
