@@ -187,13 +187,13 @@ void Pool::opened(Connection& connection) {
   serveOrRest(connection);
 }
 
-/// Calls go on waiting as long as another connection may serve them.
+/// Calls go on waiting as long as another connection may serve them. One whose reply is late may never be free again.
 void Pool::openFailed(Connection& connection, const HttpError& error) {
   const std::uint64_t dialledFor = connection.dialledFor;
   drop(connection);
   lastFailure_ = error.message;
   pauseAhead();
-  if (!all_.empty()) return;
+  if (late() < all_.size()) return;
   std::vector<std::unique_ptr<Call>> failed;
   while (!waiting_.empty() && waiting_.front()->number <= dialledFor) failed.push_back(takeWaiting(waiting_.begin()));
   dialWhatIsMissing();

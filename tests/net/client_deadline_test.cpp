@@ -189,6 +189,21 @@ TEST(HttpDeadline, aLateReplyIsNotTakenForThatOfTheNextCall) {
   EXPECT_EQ(next->body, "2");
 }
 
+/// The connection of a call that ran out of time is kept for its late reply, and serves nobody until that comes.
+TEST(HttpDeadline, aRefusalIsToldAtOnceWhileALateReplyIsAwaited) {
+  TestServer server{[](Peer& peer) {
+    if (!peer.readRequest().empty()) peer.waitForEnd();
+  }};
+  const auto client = HttpClient::make({});
+  expectTimeout(*client, plainAt(server.port()), true, "waiting for the reply");
+  server.refuseConnections();
+  const Instant before = readClock();
+  const auto outcome = call(*client, plainAt(server.port()), {}, 4s);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, HttpError::Kind::connect) << outcome.error().message;
+  EXPECT_LT(readClock().boottime - before.boottime, 2s);
+}
+
 TEST(HttpDeadline, noTimeAtAllSendsNothing) {
   TestServer server{echo};
   const auto client = HttpClient::make();

@@ -207,6 +207,8 @@ void TestServer::acceptAll() {
   }
 }
 
+void TestServer::refuseConnections() const { shutdown(listener_, SHUT_RDWR); }
+
 std::size_t TestServer::open() {
   const std::lock_guard lock{mutex_};
   return open_.size();

@@ -87,6 +87,8 @@ class TestServer {
   [[nodiscard]] std::shared_ptr<SSL_CTX> context();
   /// The certificate for later handshakes; sessions of earlier ones are not resumed.
   void present(const Identity& identity);
+  /// From now on; those that are open stay.
+  void refuseConnections() const;
   /// The number of open connections at this moment.
   [[nodiscard]] std::size_t open();
 
