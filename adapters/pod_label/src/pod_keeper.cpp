@@ -131,26 +131,35 @@ bool PodKeeper::selectorFinds(const Seen& seen) const {
 
 bool PodKeeper::carryOut(const Plan& plan, FencingToken token, const std::function<bool()>& leads,
                          Report& report) const {
-  bool unchanged = true;
   for (const Change& change : plan.changes) {
     if (!leads()) return true;
-    unchanged = write(change, token, report) != Written::changedMeanwhile && unchanged;
+    const Written written = write(change, token, report);
+    // No two pods have the label, unless the server refuses for good to remove it.
+    if (written == Written::changedMeanwhile) return false;
+    if (written == Written::failed) return true;
   }
-  return unchanged;
+  return true;
 }
 
 PodKeeper::Written PodKeeper::write(const Change& change, FencingToken token, Report& report) const {
   const Outcome outcome = ask_(requests_.patch(change, token));
   if (outcome && outcome->status == 409) return Written::changedMeanwhile;
   const bool isGone = outcome && outcome->status == 404 && change.pod != settings_.pod;
-  if (isGone) return Written::done;
-  if (outcome && outcome->status == 200) {
-    report.done.push_back(change);
-    return Written::done;
-  }
+  if (isGone && kubernetes_store::statusFrom(outcome->body).reason == "NotFound") return Written::done;
   const std::string doing = (change.leads ? "labelling pod " : "removing the label from pod ") + change.pod;
-  note(report, errorIn(doing, "patch", outcome));
-  return Written::failed;
+  if (outcome && outcome->status == 200) {
+    // Something between here and the server may have answered in its place.
+    const auto pod = podFrom(outcome->body, change.pod);
+    if (!pod.has_error() && pod->leads == change.leads) {
+      report.done.push_back(change);
+      return Written::done;
+    }
+    note(report, errorOf(ErrorClass::transient, doing + ": the answer does not show the pod as it was written"));
+    return Written::failed;
+  }
+  const StoreError error = errorIn(doing, "patch", outcome);
+  note(report, error);
+  return mayPass(error) ? Written::failed : Written::refused;
 }
 
 StoreError PodKeeper::errorIn(const std::string& doing, std::string_view verb, const Outcome& outcome) const {

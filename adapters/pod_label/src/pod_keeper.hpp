@@ -50,7 +50,7 @@ class PodKeeper {
     Pod own;
     std::vector<Pod> labelled{};
   };
-  enum class Written { done, changedMeanwhile, failed };
+  enum class Written { done, changedMeanwhile, failed, refused };  ///< failed: a later attempt may succeed
 
   [[nodiscard]] StoreResult<Pod> ownPod() const;
   [[nodiscard]] StoreResult<Seen> look() const;

@@ -155,9 +155,13 @@ class PodLabel::Impl : public std::enable_shared_from_this<Impl> {
         lock.unlock();
         pause = act(*term, leads);
         lock.lock();
-        if (!leads && term_ == term) term_.reset();
+        // The end of a term is tried again while it may succeed, for the label would stay with a pod that does not
+        // lead.
+        const bool isOver = !leads && (pause_ == nanoseconds{0} || ending_);
+        if (isOver) pause = nanoseconds::max();
+        if (isOver && term_ == term) term_.reset();
       }
-      waitFor(lock, leads ? pause : nanoseconds::max());
+      waitFor(lock, pause);
     }
     ended_ = true;
     changed_.notify_all();

@@ -69,7 +69,7 @@ std::optional<Change> withdrawalFor(const Pod& own, FencingToken token) {
 
 PodRequests::PodRequests(const std::string& inNamespace) : pods_{"/api/v1/namespaces/" + inNamespace + "/pods"} {}
 
-Request PodRequests::get(std::string_view pod) const { return {"GET", pods_ + '/' + std::string{pod}, {}, true}; }
+Request PodRequests::get(std::string_view pod) const { return {"GET", pods_ + '/' + std::string{pod}, {}, false}; }
 
 Request PodRequests::labelled(std::string_view selector) const {
   std::string whole{selector};
@@ -89,7 +89,7 @@ Request PodRequests::patch(const Change& change, FencingToken token) const {
   metadata["annotations"] = std::move(annotations);
   object whole;
   whole["metadata"] = std::move(metadata);
-  return {"PATCH", pods_ + '/' + change.pod, boost::json::serialize(whole), true, "application/merge-patch+json"};
+  return {"PATCH", pods_ + '/' + change.pod, boost::json::serialize(whole), false, "application/merge-patch+json"};
 }
 
 Read<Pod> podFrom(std::string_view body, std::string_view name) {

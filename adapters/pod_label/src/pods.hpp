@@ -37,7 +37,7 @@ struct Plan {
   std::vector<Change> changes{};
 };
 
-/// What the leader of this term changes. The others come first, so that a Service never has two pods for it.
+/// What the leader of this term changes. The others come first, so that a Service does not have two pods for it.
 /// `labelled`: the pods that have the label, with or without the own one.
 [[nodiscard]] Plan planFor(const Pod& own, const std::vector<Pod>& labelled, FencingToken token);
 

@@ -48,7 +48,8 @@ class PodsInMemory {
   }
 
   [[nodiscard]] static Outcome errorAnswer(int status, const std::string& message) {
-    return Reply{status, R"({"kind":"Status","status":"Failure","message":")" + message + "\"}"};
+    const std::string reason = message == "not found" ? R"(,"reason":"NotFound")" : "";
+    return Reply{status, R"({"kind":"Status","status":"Failure","message":")" + message + '"' + reason + '}'};
   }
 
  private:
@@ -190,10 +191,34 @@ TEST_F(PodKeeperTest, aPodThatIsGoneHasNoLabel) {
   EXPECT_EQ(server_.pods, (Pods{{"a", {true, "7"}}, {"c", {}}}));
 }
 
-TEST_F(PodKeeperTest, anErrorWithAnotherPodDoesNotKeepTheLabelFromTheOwnOne) {
+TEST_F(PodKeeperTest, theOwnPodWaitsUntilTheOthersHaveLostTheLabel) {
   server_.pods["b"] = {true, "6"};
-  beforeThePatch([] { return PodsInMemory::errorAnswer(500, "etcd"); });
-  expectError(keep("a", 7), "removing the label from pod b: the server answered 500: \"etcd\"");
+  for (const Outcome& answer : {PodsInMemory::errorAnswer(500, "etcd"), Outcome{Reply{200, "<html>welcome</html>"}}}) {
+    beforeThePatch([&] { return answer; });
+    const Report report = keep("a", 7);
+    expectError(report, "removing the label from pod b: the ");
+    EXPECT_EQ(server_.pods["a"], (PodsInMemory::Shown{})) << "a Service would have two";
+  }
+  EXPECT_FALSE(keep("a", 7).error);
+  EXPECT_EQ(server_.pods, (Pods{{"a", {true, "7"}}, {"b", {false, "7"}}, {"c", {}}}));
+}
+
+TEST_F(PodKeeperTest, anotherPodThatChangesMeanwhileIsLookedAtBeforeTheOwnOneIsLabelled) {
+  server_.pods["b"] = {true, "6"};
+  beforeThePatch([this] {
+    EXPECT_FALSE(server_.pods["a"].leads);
+    ++server_.pods["b"].revision;
+    return std::nullopt;
+  });
+  EXPECT_FALSE(keep("a", 7).error);
+  const std::vector<std::string> asked{"GETs", "GET", "PATCH", "GETs", "GET", "PATCH", "PATCH"};
+  EXPECT_EQ(server_.asked, asked);
+}
+
+TEST_F(PodKeeperTest, aLastingRefusalForAnotherPodDoesNotKeepTheLabelFromTheOwnOne) {
+  server_.pods["b"] = {true, "6"};
+  beforeThePatch([] { return PodsInMemory::errorAnswer(403, "a webhook"); });
+  expectError(keep("a", 7), "removing the label from pod b: the server answered 403: \"a webhook\"");
   EXPECT_EQ(server_.pods["a"], (PodsInMemory::Shown{true, "7"}));
 }
 

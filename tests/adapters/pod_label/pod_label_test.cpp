@@ -70,5 +70,42 @@ TEST_F(SilentServer, isToldOnce) {
   EXPECT_NE(told[0].find("The election continues"), std::string::npos) << told[0];
 }
 
+/// Gives and takes the label of its only pod; the first two attempts to take it fail.
+class FailingServer : public testing::Test {
+ protected:
+  void serve(Peer& peer) {
+    for (std::string request; !(request = peer.readRequest()).empty();) {
+      const bool takes = request.find(R"("tenure.dev/role":null)") != std::string::npos;
+      if (takes && ++takings_ < 3) {
+        peer.write("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n");
+        continue;
+      }
+      if (request.starts_with("PATCH")) leads_ = !takes;
+      const std::string pod = std::string{R"({"kind":"Pod","metadata":{"name":"a","resourceVersion":"1")"} +
+                              (leads_ ? R"(,"labels":{"tenure.dev/role":"leader"})" : "") + "}}";
+      const bool lists = request.find("labelSelector") != std::string::npos;
+      peer.reply(lists ? R"({"kind":"PodList","items":[)" + (leads_ ? pod : "") + "]}" : pod);
+    }
+  }
+
+  std::atomic<int> takings_{0};
+  std::atomic<bool> leads_{false};
+  TestServer server_{[this](Peer& peer) { serve(peer); }};
+};
+
+TEST_F(FailingServer, losesTheLabelOfATermThatIsOverWhenItServesAgain) {
+  PodLabel label{{.cluster = {.server = "http://127.0.0.1:" + std::to_string(server_.port()), .inNamespace = "jobs"},
+                  .pod = "a",
+                  .selector = "app=a",
+                  .lookEvery = 100ms,
+                  .timeout = 5s}};
+  std::stop_source term;
+  label.elected({{"lease", FencingToken{7}, "me"}, {}, {}}, term.get_token());
+  ASSERT_TRUE(eventually([&] { return leads_.load(); }));
+  term.request_stop();
+  EXPECT_TRUE(eventually([&] { return !leads_; })) << takings_ << " attempts";
+  EXPECT_EQ(takings_, 3);
+}
+
 }  // namespace
 }  // namespace tenure::test
