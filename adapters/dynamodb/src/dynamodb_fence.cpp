@@ -68,14 +68,14 @@ FenceResult<DynamoDbWritten> DynamoDbFence::write(const TermStamp& stamp, const 
   const auto request = itemRequest(stamp, what);
   if (!request) return request.error();
   const char* operation = what.kind == DynamoDbWrite::Kind::put ? "PutItem" : "UpdateItem";
-  return writtenIn(stamp, impl_->where_, impl_->call(operation, *request));
+  return writtenIn(stamp, !what.condition.empty(), impl_->where_, impl_->call(operation, *request));
 }
 
 FenceResult<DynamoDbWritten> DynamoDbFence::transact(const TermStamp& stamp, const std::vector<DynamoDbWrite>& what) {
   if (auto error = errorOf(stamp)) return *std::move(error);
   const auto request = transactRequest(stamp, impl_->options_.guard, what);
   if (!request) return request.error();
-  return writtenIn(stamp, impl_->where_, impl_->call("TransactWriteItems", *request));
+  return writtenIn(stamp, false, impl_->where_, impl_->call("TransactWriteItems", *request));
 }
 
 FenceResult<std::optional<TermStamp>> DynamoDbFence::highestSeen(const std::string& lease) {

@@ -87,8 +87,15 @@ FenceResult<std::optional<TermStamp>> termOf(const std::string& lease, const std
 }
 
 /// The item is as it was when the condition failed. It shows whether the fence's condition failed or the caller's own.
-FenceResult<DynamoDbWritten> afterCondition(const TermStamp& stamp, const std::string& where, const object* item) {
-  if (item == nullptr) return DynamoDbWritten::conditionFailed;  // no item, so no token that could have refused
+FenceResult<DynamoDbWritten> afterCondition(const TermStamp& stamp, bool ownCondition, const std::string& where,
+                                            const object* item) {
+  // Without an item there is no token that could have refused, or the service does not show it.
+  if (item == nullptr && ownCondition) return DynamoDbWritten::conditionFailed;
+  if (item == nullptr) {
+    return fenceError({ErrorClass::misconfigured,
+                       where + ": the fence's condition failed, and the answer does not show the item with the term "
+                               "that refused; the service does not know ReturnValuesOnConditionCheckFailure"});
+  }
   auto seen = termOf(stamp.lease, where, *item);
   if (!seen) return seen.error();
   if (auto error = termError(stamp, *seen)) return *std::move(error);
@@ -106,7 +113,7 @@ FenceResult<DynamoDbWritten> afterCancel(const TermStamp& stamp, const std::stri
     if (code != "ConditionalCheckFailed") {
       return fenceError({classOf(code, ErrorClass::transient), where + ": a fenced transaction was not done: " + code});
     }
-    if (i == 0) return afterCondition(stamp, where, objectAt(*reason, "Item"));
+    if (i == 0) return afterCondition(stamp, false, where, objectAt(*reason, "Item"));
     ownCondition = true;
   }
   if (ownCondition) return DynamoDbWritten::conditionFailed;
@@ -150,14 +157,14 @@ FenceError errorIn(const std::string& where, const aws::JsonReply& reply, const 
 
 }  // namespace
 
-FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
+FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, bool ownCondition, const std::string& where,
                                        const aws::JsonOutcome& outcome) {
   if (!outcome) return fenceError(outcome.error().error, outcome.error().maybeSent);
   const object body = bodyOf(outcome->body);
   if (isServed(*outcome, body)) return DynamoDbWritten::done;
   const std::string name = nameOf(body);
   if (outcome->status == 400 && name == "ConditionalCheckFailedException")
-    return afterCondition(stamp, where, objectAt(body, "Item"));
+    return afterCondition(stamp, ownCondition, where, objectAt(body, "Item"));
   if (outcome->status == 400 && name == "TransactionCanceledException") return afterCancel(stamp, where, body);
   return errorIn(where, *outcome, body);
 }

@@ -25,9 +25,10 @@ using Request = FenceResult<boost::json::object>;
                                       const std::vector<DynamoDbWrite>& writes);
 [[nodiscard]] boost::json::object readGuardRequest(const std::string& lease, const DynamoDbGuard& guard);
 
-/// The answer to a write or a transaction.
-[[nodiscard]] FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
-                                                     const aws::JsonOutcome& outcome);
+/// The answer to a write or a transaction. `ownCondition`: the item that the fence guards has a condition of the
+/// caller's, too.
+[[nodiscard]] FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, bool ownCondition,
+                                                     const std::string& where, const aws::JsonOutcome& outcome);
 
 /// The answer to a read of the guard's item.
 [[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const std::string& lease, const std::string& where,

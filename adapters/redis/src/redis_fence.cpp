@@ -127,11 +127,16 @@ std::optional<FenceError> RedisFence::Impl::checkServer() {
   const Reply info = call(connection_, {"INFO"});
   if (!info) return broken(false);
   // If this user may not ask INFO, its operator is responsible for these settings.
-  const std::string text = info->type == REDIS_REPLY_STRING ? textOf(*info) : "";
+  const bool isTold = info->type != REDIS_REPLY_ERROR;  // in RESP3 the text has a type of its own
+  const std::string text = isTold ? textOf(*info) : "";
   if (infoValue(text, "maxmemory_policy").starts_with("allkeys-")) {
     return misconfigured(
         "its maxmemory-policy evicts any key when memory is short, the fence's tokens too; use noeviction or "
         "volatile-*");
+  }
+  if (options_.requireAppendOnly && !isTold) {
+    return misconfigured("whether it writes an append-only file is not told: INFO answers " + textOf(*info) +
+                         "; give the user the right to INFO");
   }
   if (options_.requireAppendOnly && infoValue(text, "aof_enabled") != "1") {
     return misconfigured("it writes no append-only file, so a crash forgets writes and tokens; set appendonly yes");

@@ -108,6 +108,22 @@ TEST(DynamoDbAnswers, anUpdateKeepsItsExpressionAroundTheTerm) {
   EXPECT_EQ(sent("ADD ASSET :n"), "SET #tenureFence = :tenureTerm ADD ASSET :n");
 }
 
+/// Services that do not know ReturnValuesOnConditionCheckFailure do not show the item.
+TEST(DynamoDbAnswers, aRefusalByTheFenceIsNotTakenForTheCallersCondition) {
+  const std::string bare = R"({"__type":"x#ConditionalCheckFailedException"})";
+  const std::string cancelled =
+      R"({"__type":"x#TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"},)"
+      R"({"Code":"None"}]})";
+  const auto written = over(std::make_shared<LyingService>(400, bare)).write(stamp, put);
+  ASSERT_TRUE(written.has_error());
+  EXPECT_FALSE(FenceError{written.error()}.writeError()->mayBeWritten);
+  EXPECT_TRUE(over(std::make_shared<LyingService>(400, cancelled)).transact(stamp, {put}).has_error());
+  DynamoDbWrite own = put;
+  own.condition = "attribute_not_exists(n)";
+  EXPECT_EQ(over(std::make_shared<LyingService>(400, bare)).write(stamp, own).value(),
+            DynamoDbWritten::conditionFailed);
+}
+
 TEST(DynamoDbAnswers, aRejectionIsBelievedOnlyAsAnError) {
   const std::string stale =
       R"({"__type":"x#ConditionalCheckFailedException","Item":{"tenure_fence:billing":{"M":{"token":{"N":"9"},)"

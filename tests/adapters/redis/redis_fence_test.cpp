@@ -128,6 +128,16 @@ TEST_F(RedisFenceTest, serversThatMayForgetTheTokenAreRefused) {
   EXPECT_TRUE(RedisFence::open(connection_.get(), {.requireAppendOnly = true}).has_error());
 }
 
+TEST_F(RedisFenceTest, aUserWhoMayNotAskForTheSettingsIsToldSo) {
+  askRedis(*connection_, {"ACL", "SETUSER", "writer", "on", ">secret", "~*", "+@all", "-info"});
+  askRedis(*connection_, {"AUTH", "writer", "secret"});
+  EXPECT_TRUE(RedisFence::open(connection_.get())) << "the operator answers for the settings";
+  const auto refused = RedisFence::open(connection_.get(), {.requireAppendOnly = true});
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_NE(refused.error().message.find("give the user the right to INFO"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST_F(RedisFenceTest, aServerWithoutMemoryLeavesNothingBehind) {
   RedisFence fence = open();
   askRedis(*connection_, {"CONFIG", "SET", "maxmemory", "1"});
