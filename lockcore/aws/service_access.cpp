@@ -125,6 +125,7 @@ void ServiceAccess::makeHttp(const SharedConfig& config) {
   http.caFile = options_.caFile;
   if (http.caFile.empty()) http.caFile = environment.expandHome(environment.get("AWS_CA_BUNDLE"));
   if (http.caFile.empty() && profile != nullptr) http.caFile = environment.expandHome(profile->get("ca_bundle"));
+  if (http.caFile.empty()) http.caFile = environment.get("REQUESTS_CA_BUNDLE");  // botocore's last place
   http.proxy = net::ProxySettings::from(net::ProxyRules::botocore, [&](const char* name) -> const char* {
     const auto found = environment.variables.find(name);
     return found != environment.variables.end() ? found->second.c_str() : nullptr;

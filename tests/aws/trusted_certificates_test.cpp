@@ -30,6 +30,8 @@ class TrustedCertificatesTest : public ClientTest {
 
 TEST_F(TrustedCertificatesTest, optionThenVariableThenProfileThenSystem) {
   EXPECT_EQ(fileOf(), "");
+  set("REQUESTS_CA_BUNDLE", "/etc/requests.pem");
+  EXPECT_EQ(fileOf(), "/etc/requests.pem");
   writeConfig("[default]\nca_bundle = /etc/profile.pem\n[profile other]\nca_bundle = ~/other.pem\n");
   EXPECT_EQ(fileOf(), "/etc/profile.pem");
   EXPECT_EQ(fileOf({.profile = "other"}), path("other.pem"));
