@@ -157,6 +157,15 @@ std::string toJson(const LockWatch::Row& row, const std::string& store) {
       jsonStringOrNull(row.warning));
 }
 
+std::string jsonOfNone(const LeaseKey& key, const std::string& store, const std::string& warning) {
+  return fmt::format(
+      R"({{"lock":{},"sort":{},"state":"none","owner":null,"fencing_token":null,"lease_ms":null,"unrenewed_ms":null,)"
+      R"("acquired_at":null,"renewed_at":null,"record_version":null,"data":null,"attributes":{{}},"store":{},)"
+      R"("warning":{}}})"
+      "\n",
+      jsonString(key.name), jsonSortOf(key), jsonString(store), jsonStringOrNull(warning));
+}
+
 std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std::string& store) {
   std::vector<std::pair<std::string, std::string>> rows{
       {"lock", toString(key)},

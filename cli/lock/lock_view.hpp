@@ -16,6 +16,8 @@ namespace tenure::cli {
 [[nodiscard]] std::string_view wordOf(const LockError& error);
 [[nodiscard]] std::string toJson(const LockError& error);
 [[nodiscard]] std::string toJson(const LockWatch::Row& row, const std::string& store);
+/// The same keys for a lock without a holder.
+[[nodiscard]] std::string jsonOfNone(const LeaseKey& key, const std::string& store, const std::string& warning);
 
 /// For people.
 [[nodiscard]] std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std::string& store);

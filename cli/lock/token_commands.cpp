@@ -29,13 +29,17 @@ std::string tokenText(const std::string& target) {
   return text;
 }
 
+/// A wait of zero is a single attempt, for which a store gets its usual time.
+milliseconds budgetOf(const LockArguments& arguments) {
+  const milliseconds wait = arguments.wait.value_or(defaultBudget);
+  return wait.count() == 0 ? milliseconds{storePatience} : wait;
+}
+
 /// The token to act on: the given one, or that of the lock's owner.
 LockResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& tokens) {
   if (arguments.owner.empty()) return LockToken::from(tokenText(arguments.target));
-  TokenRenewOptions options;
-  options.lease = arguments.lease;
-  options.budget = arguments.wait.value_or(defaultBudget);
-  return tokens.resume({arguments.target, arguments.sort}, arguments.owner, options);
+  return tokens.resume({arguments.target, arguments.sort}, arguments.owner,
+                       {.lease = arguments.lease, .budget = budgetOf(arguments)});
 }
 
 int renew(const LockArguments& arguments) {
@@ -45,15 +49,16 @@ int renew(const LockArguments& arguments) {
   LockTokens tokens{store};
   auto token = tokenOf(arguments, tokens);
   if (token && arguments.owner.empty()) {
-    TokenRenewOptions options;
-    options.lease = arguments.lease;
-    options.budget = arguments.wait.value_or(defaultBudget);
-    token = tokens.renew(*token, options);
+    token = tokens.renew(*token, {.lease = arguments.lease, .budget = budgetOf(arguments)});
   }
   if (!token) return failed(arguments, token.error());
   const int code = answerWithToken(arguments, *token);
   if (code != exitOk) complain("the lock was still renewed; resume it by its owner " + token->owner());
   return code;
+}
+
+std::string releaseJson(const std::string& lock, const std::string& result) {
+  return R"({"lock":)" + jsonString(lock) + R"(,"result":")" + result + "\"}\n";
 }
 
 int release(const LockArguments& arguments) {
@@ -64,22 +69,18 @@ int release(const LockArguments& arguments) {
   const auto token = tokenOf(arguments, tokens);
   if (!token && token.error().code == LockErrc::notHeld) {  // it was released before
     const std::string& name = arguments.target;
-    return answer(arguments.json ? R"({"lock":)" + jsonString(name) +
-                                       R"(,"result":"not_held"})"
-                                       "\n"
-                                 : "lock " + name + " was no longer held\n");
+    return answer(arguments.json ? releaseJson(name, "not_held") : "lock " + name + " was no longer held\n");
   }
   if (!token) return failed(arguments, token.error());
-  const auto done = tokens.release(*token, arguments.wait.value_or(defaultBudget));
+  const auto done = tokens.release(*token, budgetOf(arguments));
   const bool lost = done.has_error() && done.error().code == LockErrc::lost;
   if (done.has_error() && !lost) return failed(arguments, done.error());
   const std::string name = "lock " + toString(token->key());
   if (lost) complain(name + " was lost before: another owner has taken it, and that lock was not touched");
   const bool released = done.has_value() && *done == ReleaseResult::released;
   if (arguments.json) {
-    const std::string result = lost ? "lost" : (released ? "released" : "not_held");
-    return answer(R"({"lock":)" + jsonString(token->key().name) + R"(,"result":")" + result + "\"}\n",
-                  lost ? exitLost : exitOk);
+    const char* result = lost ? "lost" : (released ? "released" : "not_held");
+    return answer(releaseJson(token->key().name, result), lost ? exitLost : exitOk);
   }
   return lost ? exitLost : answer(name + (released ? " is released\n" : " was no longer held\n"));
 }
@@ -113,10 +114,7 @@ int show(const LockArguments& arguments) {
                                         durationText(found->leaseDuration)
                                   : "it has no record";
     complain("there is no holder of lock " + toString(key) + "; " + why);
-    return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none","warning":)" +
-                                       jsonStringOrNull(look->warning) + "}\n",
-                                   exitNobody)
-                          : exitNobody;
+    return arguments.json ? answer(jsonOfNone(key, store->describe(), look->warning), exitNobody) : exitNobody;
   }
   const LeaseRecord& record = *found;
   const int code = record.released ? exitNobody : exitOk;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -126,6 +127,25 @@ TEST_F(LockTest, ACallerThatDiedBeforeItStoredItsTokenIsResumedByItsOwner) {
   EXPECT_EQ(again.code, cli::exitOk);
   EXPECT_EQ(again.output, "{\"lock\":\"nightly\",\"result\":\"not_held\"}\n");
   EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitNobody);
+}
+
+TEST_F(LockTest, ALockWithoutAHolderHasTheSameKeysAsOneWith) {
+  const auto keysOf = [&](const std::string& lock) {
+    const auto shown = boost::json::parse(finishLock({"show", lock, "--json"}).output);
+    std::vector<std::string> keys;
+    for (const auto& entry : shown.as_object()) keys.emplace_back(entry.key());
+    return keys;
+  };
+  static_cast<void>(acquired("nightly"));
+  EXPECT_EQ(keysOf("nobody's"), keysOf("nightly"));
+}
+
+TEST_F(LockTest, AWaitOfZeroIsASingleAttempt) {
+  std::string token = acquired("nightly");
+  const Finished renewed = finishLock({"renew", token, "--wait", "0s"});
+  ASSERT_EQ(renewed.code, cli::exitOk) << renewed.errors;
+  token = renewed.output.substr(0, renewed.output.size() - 1);
+  EXPECT_EQ(finishLock({"release", token, "--wait", "0s"}).output, "lock nightly is released\n");
 }
 
 TEST_F(LockTest, ATokenThatCannotBePrintedIsNoLock) {
