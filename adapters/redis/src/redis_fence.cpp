@@ -135,7 +135,7 @@ std::optional<FenceError> RedisFence::Impl::checkServer() {
         "volatile-*");
   }
   if (options_.requireAppendOnly && !isTold) {
-    return misconfigured("whether it writes an append-only file is not told: INFO answers " + textOf(*info) +
+    return misconfigured("INFO does not say whether it writes an append-only file: " + textOf(*info) +
                          "; give the user the right to INFO");
   }
   if (options_.requireAppendOnly && infoValue(text, "aof_enabled") != "1") {

@@ -203,7 +203,7 @@ TEST_F(PodKeeperTest, theOwnPodWaitsUntilTheOthersHaveLostTheLabel) {
   EXPECT_EQ(server_.pods, (Pods{{"a", {true, "7"}}, {"b", {false, "7"}}, {"c", {}}}));
 }
 
-TEST_F(PodKeeperTest, anotherPodThatChangesMeanwhileIsLookedAtBeforeTheOwnOneIsLabelled) {
+TEST_F(PodKeeperTest, anotherPodThatChangesMeanwhileIsLookedAtAgainFirst) {
   server_.pods["b"] = {true, "6"};
   beforeThePatch([this] {
     EXPECT_FALSE(server_.pods["a"].leads);
