@@ -281,6 +281,26 @@ std::vector<std::string> optionsIn(const std::string& help) {
   return out;
 }
 
+/// As the page has it. The second run fails after it has removed the old triggers, since the table has another name.
+TEST_F(CommandsTest, AFenceWhoseScriptFailsIsAsItWas) {
+  const std::string page = contentOf(SOURCE_TREE "/docs/fencing/sqlite.md");
+  const std::size_t begin = page.find("tenure fence install-sql --dialect sqlite");
+  std::string command = page.substr(begin, page.find("\n```", begin) - begin);
+  command.replace(0, 6, TENURE_PROGRAM);
+  command.replace(command.find("app.db"), 6, database());
+  const auto sql = [&](const std::string& text) {
+    return runToEnd({"sqlite3", database(), text}, as("tester")).output;
+  };
+  sql("CREATE TABLE payments(id INTEGER PRIMARY KEY, term INTEGER)");
+  ASSERT_EQ(runToEnd({"sh", "-c", command}, as("tester")).code, 0);
+  const std::string triggers = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'";
+  const std::string before = sql(triggers);
+  EXPECT_NE(before, "0\n");
+  sql("ALTER TABLE payments RENAME TO paid");
+  EXPECT_NE(runToEnd({"sh", "-c", command}, as("tester")).code, 0);
+  EXPECT_EQ(sql(triggers), before);
+}
+
 /// "fence install-sql" as the words of a command line.
 std::vector<std::string> wordsOf(const std::string& command) {
   std::istringstream in{command};
