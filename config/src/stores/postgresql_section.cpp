@@ -169,12 +169,10 @@ void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& di
 }
 
 ServerFacts askPostgresql(const PostgresqlStoreOptions& options) {
-  const std::int64_t sent = wallClockMillisForDisplay();
   const postgresql_store::ServerAccount account = postgresql_store::askServerItself(options);
-  const std::chrono::milliseconds now{(sent + wallClockMillisForDisplay()) / 2};
   ServerFacts facts{.whyNot = account.fault};
   if (!account.version.empty()) facts.version = "PostgreSQL " + account.version;
-  if (account.clock) facts.skew = std::chrono::round<std::chrono::seconds>(*account.clock - now);
+  if (account.ahead) facts.skew = std::chrono::round<std::chrono::seconds>(*account.ahead);
   return facts;
 }
 

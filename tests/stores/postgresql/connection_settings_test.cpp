@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -143,6 +144,18 @@ TEST(PostgresqlSettings, APassphraseIsNeverAskedFor) {
   EXPECT_EQ(valueOf(destinationOf(jobSettings(ofService)).settings, "sslpassword"), "-") << "the service's counts";
 }
 
+/// libpq reads a key only for a certificate that is there.
+TEST(PostgresqlSettings, AnEncryptedKeyWithoutACertificateIsNotAsked) {
+  const TempDir home;
+  std::filesystem::create_directory(home.file(".postgresql"));
+  std::ofstream{home.file(".postgresql/postgresql.key")} << "-----BEGIN ENCRYPTED PRIVATE KEY-----\n";
+  const Variable variable{"HOME", home.path()};
+  const PostgresqlStoreOptions options{.connection = "host=10.0.0.1", .sslMode = "require"};
+  EXPECT_TRUE(postgresql_store::readLocalFiles(options));
+  std::ofstream{home.file(".postgresql/postgresql.crt")} << "-----BEGIN CERTIFICATE-----\n";
+  EXPECT_FALSE(postgresql_store::readLocalFiles(options));
+}
+
 TEST(PostgresqlSettings, AnEncryptedKeyWithoutItsPassphraseIsRefusedByName) {
   const TempDir directory;
   std::ofstream{directory.file("c.pem")} << "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
@@ -155,7 +168,8 @@ TEST(PostgresqlSettings, AnEncryptedKeyWithoutItsPassphraseIsRefusedByName) {
                                                           .sslKey = directory.file("k.pem")});
     ASSERT_TRUE(status.has_error());
     EXPECT_NE(status.error().message.find("is encrypted"), std::string::npos) << status.error().message;
-    std::ofstream{directory.file("services")} << "[jobs]\nsslmode=require\nsslkey=" << directory.file("k.pem") << '\n';
+    std::ofstream{directory.file("services")} << "[jobs]\nsslmode=require\nsslcert=" << directory.file("c.pem")
+                                              << "\nsslkey=" << directory.file("k.pem") << '\n';
     const Variable services{"PGSERVICEFILE", directory.file("services")};
     const auto ofService = postgresql_store::readLocalFiles({.connection = "host=10.0.0.1 service=jobs"});
     ASSERT_TRUE(ofService.has_error());

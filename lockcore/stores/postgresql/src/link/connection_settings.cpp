@@ -194,6 +194,11 @@ std::string keyIn(const Settings& found, const Settings& chosen) {
   const auto given = found.find("sslmode");
   const std::string mode = ours != chosen.end() ? ours->second : given != found.end() ? given->second : "prefer";
   if (mode != "require" && !mode.starts_with("verify-")) return {};
+  // libpq reads a key only for a certificate that is there.
+  const auto use = found.find("sslcertmode");
+  const auto certificate = found.find("sslcert");
+  const std::string file = certificate != found.end() ? certificate->second : inHome(".postgresql/postgresql.crt");
+  if ((use != found.end() && use->second == "disable") || access(file.c_str(), F_OK) != 0) return {};
   const auto named = found.find("sslkey");
   return named != found.end() ? named->second : inHome(".postgresql/postgresql.key");
 }
@@ -262,6 +267,8 @@ Destination destinationOf(const Settings& settings, const std::string& passwordF
   Settings look = settings;
   look["target_session_attrs"] = onlyToLook;
   look["password"] = "none";
+  // libpq would judge it by its own default of sslmode.
+  if (PQlibVersion() >= 170'000) look["sslnegotiation"] = "postgres";
   const ConnectionHandle connection = startConnecting(look);
   if (!connection) return {.fault = "out of memory"};
   Destination destination{.settings = settings};

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <tenure/lockcore/clock.hpp>
+
 #include "connection_settings.hpp"
 #include "lockcore/port/ascii_text.hpp"
 #include "pg_handles.hpp"
@@ -21,12 +23,15 @@ ConnectionHandle connected(Settings settings) {
   return ConnectionHandle{PQconnectdbParams(names.data(), values.data(), 0)};
 }
 
-std::optional<std::chrono::milliseconds> clockOf(PGconn* connection) {
+/// By how much its clock is ahead of the one here.
+std::optional<std::chrono::milliseconds> aheadOf(PGconn* connection) {
+  const std::int64_t sent = wallClockMillisForDisplay();
   const ResultHandle result{
       PQexec(connection, "SELECT floor(extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint")};
   if (PQresultStatus(result.get()) != PGRES_TUPLES_OK || PQntuples(result.get()) != 1) return std::nullopt;
   const auto millis = numberFrom<std::int64_t>(PQgetvalue(result.get(), 0, 0));
-  return millis ? std::optional{std::chrono::milliseconds{*millis}} : std::nullopt;
+  if (!millis) return std::nullopt;
+  return std::chrono::milliseconds{*millis - (sent + wallClockMillisForDisplay()) / 2};
 }
 
 }  // namespace
@@ -42,7 +47,7 @@ ServerAccount askServerItself(const PostgresqlStoreOptions& options) {
       continue;
     }
     const char* version = PQparameterStatus(connection.get(), "server_version");
-    return {.version = version != nullptr ? version : "", .clock = clockOf(connection.get())};
+    return {.version = version != nullptr ? version : "", .ahead = aheadOf(connection.get())};
   }
   return account;
 }

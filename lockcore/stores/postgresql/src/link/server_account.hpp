@@ -12,7 +12,7 @@ namespace tenure::postgresql_store {
 
 struct ServerAccount {
   std::string version{};                             ///< such as `15.14 (Debian 15.14-0+deb12u1)`
-  std::optional<std::chrono::milliseconds> clock{};  ///< its wall clock, since 1970
+  std::optional<std::chrono::milliseconds> ahead{};  ///< of the wall clock here
   std::string fault{};                               ///< not empty: nobody answered, and why
 };
 /// Blocking: a connection of its own to the first host that takes it, within a few seconds for each.
