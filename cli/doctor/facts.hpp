@@ -51,6 +51,7 @@ struct StoreFacts {
   Latencies reads{};
   std::optional<Latencies> writes{};  ///< empty: not asked for
   std::optional<StoreError> writeError{};
+  bool hasCollided{false};   ///< another doctor wrote to the same lease
   std::string leftBehind{};  ///< why the doctor's own record was not removed; empty: it was
   std::optional<ServerFacts> server{};
 };
@@ -73,6 +74,7 @@ struct FileSystemFacts {
 
 struct PlaceFacts {
   FileFacts directory{};
+  bool keepsLeases{true};  ///< false: the leases are at a server, and the files here tell of crashes alone
   std::optional<FileSystemFacts> system{};
 };
 

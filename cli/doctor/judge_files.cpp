@@ -87,19 +87,19 @@ void judgeDirectory(const FileFacts& directory, Report& report) {
 const char* localName(std::uint32_t type) noexcept {
   switch (type) {
     case 0xEF53:
-      return "ext4";
+      return "on ext4";
     case 0x58465342:
-      return "XFS";
+      return "on XFS";
     case 0x9123683E:
-      return "Btrfs";
+      return "on Btrfs";
     case 0x2FC12FC1:
-      return "ZFS";
+      return "on ZFS";
     default:
-      return "a local file system";
+      return "on a local file system";
   }
 }
 
-void judgeSystem(const std::string& path, const FileSystemFacts& system, Report& report) {
+void judgeSystem(const std::string& path, bool keepsLeases, const FileSystemFacts& system, Report& report) {
   constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6, overlay = 0x794C7630;
   if (const auto network = tenure::detail::networkFileSystem(system.type)) {
     return report.fault("files.system", fmt::format("{} is on {}, where locks cannot be relied on.", path, *network),
@@ -113,26 +113,30 @@ void judgeSystem(const std::string& path, const FileSystemFacts& system, Report&
     return report.warning("files.system",
                           path +
                               " is in a container's own layer (overlay): other containers do not see it, and it goes "
-                              "with the container. Each container would elect its own leader.",
+                              "with the container. " +
+                              (keepsLeases ? "Each container would elect its own leader."
+                                           : "Their candidates notice a crash here only after its lease."),
                           "Mount a volume there that all candidates of this machine share.");
   }
-  if (system.type == tmpfs || system.type == ramfs) {
+  const bool isInMemory = system.type == tmpfs || system.type == ramfs;
+  if (isInMemory && keepsLeases) {
     return report.warning("files.system",
                           path +
                               " is in memory (tmpfs): after a restart of the machine the fencing tokens start again, "
                               "and resources that remember higher ones refuse every leader.",
                           "Use a directory on a disk.");
   }
-  report.ok("files.system", fmt::format("{} is on {}.", path, localName(system.type)));
+  report.ok("files.system", fmt::format("{} is {}.", path, isInMemory ? "in memory" : localName(system.type)));
 }
 
-void judgeSpace(const std::string& path, const FileSystemFacts& system, Report& report) {
+void judgeSpace(const std::string& path, bool keepsLeases, const FileSystemFacts& system, Report& report) {
   constexpr std::uint64_t fewBytes = 64 * mebibyte, noBytes = 4 * mebibyte, fewInodes = 1'000;
   const bool inodesGone = system.freeInodes == 0U;
   const std::string says =
       fmt::format("{} has {} MiB free{}", path, system.freeBytes / mebibyte,
                   system.freeInodes ? fmt::format(" and {} inodes", *system.freeInodes) : std::string{});
-  const std::string toDo = "Free some space: a renewal that cannot be written ends leadership.";
+  const std::string toDo = keepsLeases ? "Free some space: a renewal that cannot be written ends leadership."
+                                       : "Free some space: without its files a crash is noticed only after the lease.";
   if (system.freeBytes < noBytes || inodesGone) return report.fault("files.space", says + ".", toDo);
   if (system.freeBytes < fewBytes || system.freeInodes.value_or(fewInodes) < fewInodes) {
     return report.warning("files.space", says + ".", toDo);
@@ -166,8 +170,8 @@ void judgeFiles(const FilesFacts& files, Report& report) {
   judgeDirectory(directory, report);
   if (files.access) judgeAccess(*files.access, report);
   if (const auto& system = files.place->system) {
-    judgeSystem(directory.path, *system, report);
-    judgeSpace(directory.path, *system, report);
+    judgeSystem(directory.path, files.place->keepsLeases, *system, report);
+    judgeSpace(directory.path, files.place->keepsLeases, *system, report);
     return;
   }
   for (const char* name : {"files.system", "files.space"}) report.notLookedAt(name, "see files.directory");

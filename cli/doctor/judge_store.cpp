@@ -83,6 +83,9 @@ void judgeWrites(const StoreFacts& store, const LeaseTiming& timing, Report& rep
     return report.notLookedAt(
         "store.writes", "nothing was written; with --write the doctor renews a lease for this test and removes it");
   }
+  if (store.hasCollided) {
+    return report.notLookedAt("store.writes", "another doctor wrote at the same time; run this one again");
+  }
   if (store.writeError) {
     return report.fault("store.writes", withName(store, store.writeError->message) + ".",
                         "A candidate that may not write is never elected: give it the rights, see the store's page.");

@@ -59,6 +59,7 @@ class ProbeLease {
   }
   std::optional<StoreError> renew() { return write(WriteRequest::Purpose::renew); }
   std::optional<StoreError> remove() { return write(WriteRequest::Purpose::release); }
+  [[nodiscard]] bool hasCollided() const noexcept { return collided_; }
 
  private:
   std::optional<StoreError> write(WriteRequest::Purpose purpose) {
@@ -76,6 +77,7 @@ class ProbeLease {
     } else if (std::holds_alternative<Unknown>(outcome)) {
       expected_.push_back(next);
     }
+    collided_ = collided_ || std::holds_alternative<Conflict>(outcome);
     return errorOf(outcome);
   }
 
@@ -85,15 +87,18 @@ class ProbeLease {
   LeaseRecord record_{};
   std::vector<RecordVersion> expected_{};
   FencingToken token_{};
+  bool collided_{false};
 };
 
 void probeWrites(LeaseStore& store, const GroupConfig& config, const ProbeOptions& options, StoreFacts& facts) {
   facts.writes.emplace();
   ProbeLease lease{store, config.options.lease.duration};
   facts.writeError = lease.acquire();
-  if (facts.writeError) return;
-  facts.writes = measured(options, [&] { return lease.renew(); });
-  if (const auto left = lease.remove()) facts.leftBehind = left->message;
+  if (!facts.writeError) {
+    facts.writes = measured(options, [&] { return lease.renew(); });
+    if (const auto left = lease.remove()) facts.leftBehind = left->message;
+  }
+  facts.hasCollided = lease.hasCollided();
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ FileFacts lookAt(std::string what, std::string path, int access) {
     return facts;
   }
   facts.mode = found.st_mode & 07777U;
+  struct statvfs mount {};
+  // As a ConfigMap in a pod is, whatever its mode says.
+  if (statvfs(facts.path.c_str(), &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0) facts.mode &= ~0222U;
   facts.accessible = faccessat(AT_FDCWD, facts.path.c_str(), access, AT_EACCESS) == 0;
   return facts;
 }
@@ -62,9 +65,14 @@ FilesFacts readFiles(const std::string& config, const StoreFiles& store) {
   facts.config = lookAt("the configuration file", config, R_OK);
   facts.configDirectory = lookAt("its directory", directory.empty() ? "." : directory.string(), R_OK);
   for (const NamedPath& secret : store.secrets) facts.secrets.push_back(lookAt(secret.what, secret.path, R_OK));
-  const NamedPath& kept = store.directory;
+  NamedPath kept = store.directory;
   if (kept.path.empty()) return facts;
-  PlaceFacts place{.directory = lookAt(kept.what, kept.path, W_OK | X_OK)};
+  // A store that keeps its leases at a server makes the directory if its parent is there.
+  if (store.hasServer && access(kept.path.c_str(), F_OK) != 0 && errno == ENOENT) {
+    const std::filesystem::path whole = std::filesystem::absolute(kept.path + "/").lexically_normal();
+    kept = {"the parent of " + kept.what, whole.parent_path().parent_path().string()};
+  }
+  PlaceFacts place{.directory = lookAt(kept.what, kept.path, W_OK | X_OK), .keepsLeases = !store.hasServer};
   if (place.directory.error.empty()) place.system = systemOf(kept.path);
   facts.place = std::move(place);
   return facts;

@@ -112,7 +112,8 @@ std::optional<CpuQuota> quotaOf(const MachineTree& tree) {
   return tightest;
 }
 
-/// Pages of files that nobody uses are given back before anything is killed, so they do not count.
+/// Pages of files, and what the kernel can free of its own, are given back before anything is killed, so they do not
+/// count.
 std::optional<MemoryLimit> memoryOf(const MachineTree& tree) {
   constexpr std::uint64_t none = std::uint64_t{1} << 60U;  // version 1 writes a number near 2^63
   const Levels levels = groupWith(tree, "memory");
@@ -129,7 +130,10 @@ std::optional<MemoryLimit> memoryOf(const MachineTree& tree) {
     MemoryLimit level{.most = numberFrom<std::uint64_t>(*most)};
     if (level.most.value_or(0) >= none) level.most.reset();
     const std::string stat = tree.text(directory + "/memory.stat").value_or("");
-    const std::uint64_t spare = countOf(stat, levels.second ? "inactive_file " : "total_inactive_file ");
+    const std::uint64_t spare =
+        levels.second
+            ? countOf(stat, "inactive_file ") + countOf(stat, "active_file ") + countOf(stat, "slab_reclaimable ")
+            : countOf(stat, "total_inactive_file ") + countOf(stat, "total_active_file ");
     const std::uint64_t used = numberOf(tree, directory + pick("current", "usage_in_bytes")).value_or(0);
     level.used = used - std::min(used, spare);
     level.kills = countOf(tree.text(directory + pick("events", "oom_control")).value_or(""), "oom_kill ");

@@ -124,6 +124,11 @@ std::vector<Wrong> fileWrongs() {
       {"files.system", fault, "is on NFS", [](Facts& f) { f.files.place->system->type = 0x6969; }},
       {"files.system", fault, "read-only", [](Facts& f) { f.files.place->system->readOnly = true; }},
       {"files.system", warning, "overlay", [](Facts& f) { f.files.place->system->type = 0x794C7630; }},
+      {"files.system", warning, "notice a crash here only after its lease",
+       [](Facts& f) {
+         f.files.place->system->type = 0x794C7630;
+         f.files.place->keepsLeases = false;
+       }},
       {"files.system", warning, "tmpfs", [](Facts& f) { f.files.place->system->type = 0x01021994; }},
       {"files.space", warning, "63 MiB free", [](Facts& f) { f.files.place->system->freeBytes = 63 * mebibyte; }},
       {"files.space", fault, "3 MiB free", [](Facts& f) { f.files.place->system->freeBytes = 3 * mebibyte; }},
@@ -263,6 +268,26 @@ TEST(DoctorJudges, AStoreWithoutFilesAndServerHasNoChecksOfThem) {
     EXPECT_EQ(findingOf(report, name), nullptr) << name;
   }
   EXPECT_TRUE(report.missing().empty());
+}
+
+TEST(DoctorJudges, LivenessFilesMayBeInMemory) {
+  Facts facts = goodFacts();
+  facts.files.place->keepsLeases = false;
+  facts.files.place->system->type = 0x01021994;
+  const Report report = judge(facts);
+  EXPECT_EQ(report.worst(), Grade::ok);
+  EXPECT_EQ(findingOf(report, "files.system")->says, "/var/lib/billing is in memory.");
+}
+
+TEST(DoctorJudges, AnotherDoctorIsNoFault) {
+  Facts facts = goodFacts();
+  facts.store.hasCollided = true;
+  facts.store.writeError = StoreError{ErrorClass::transient, "another doctor has the lease tenure-doctor"};
+  facts.store.leftBehind = "another doctor has the lease tenure-doctor";
+  const Report report = judge(facts);
+  EXPECT_EQ(report.worst(), Grade::ok);
+  ASSERT_EQ(report.missing().size(), 1U);
+  EXPECT_EQ(report.missing()[0].why, "another doctor wrote at the same time; run this one again");
 }
 
 TEST(DoctorJudges, AVirtualMachineIsNoFaultAndIsToldWhatItMeans) {

@@ -113,7 +113,7 @@ TEST_F(DoctorReads, TheTightestCgroupOfAllLevels) {
   put(slice + "/cpu.stat", "usage_usec 5\nnr_periods 40\nnr_throttled 7\nthrottled_usec 90000\n");
   put(unit + "/memory.max", "1048576\n");
   put(unit + "/memory.current", "500000\n");
-  put(unit + "/memory.stat", "anon 1\ninactive_file 100000\n");
+  put(unit + "/memory.stat", "anon 1\ninactive_file 50000\nactive_file 30000\nslab_reclaimable 20000\nslab 90000\n");
   put(unit + "/memory.events", "low 0\noom 1\noom_kill 2\noom_group_kill 0\n");
   put(slice + "/memory.max", "max\n");
   put(unit + "/pids.max", "100\n");
@@ -135,7 +135,8 @@ TEST_F(DoctorReads, CgroupsOfVersionOne) {
   put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   put("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "2000000\n");
   put("/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "1500000\n");
-  put("/sys/fs/cgroup/memory/box/memory.stat", "inactive_file 1\ntotal_inactive_file 500000\n");
+  put("/sys/fs/cgroup/memory/box/memory.stat",
+      "inactive_file 1\ntotal_inactive_file 300000\ntotal_active_file 200000\n");
   put("/sys/fs/cgroup/memory/box/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
   put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   put("/sys/fs/cgroup/pids/pids.max", "50\n");
@@ -183,6 +184,19 @@ TEST_F(DoctorReads, FilesWithTheirRights) {
   EXPECT_FALSE(elsewhere.place->system);
   EXPECT_NE(elsewhere.place->directory.error, "");
   EXPECT_EQ(elsewhere.configDirectory.path, ".");
+  EXPECT_TRUE(facts.place->keepsLeases);
+}
+
+TEST_F(DoctorReads, ADirectoryThatTheStoreWillMakeByItsParent) {
+  for (const char* name : {"new", "new/"}) {
+    const FilesFacts facts =
+        readFiles("group.yaml", {.directory = {"store.liveness_dir", directory_.file(name)}, .hasServer = true});
+    ASSERT_TRUE(facts.place && facts.place->system) << name;
+    EXPECT_EQ(facts.place->directory.path, directory_.path());
+    EXPECT_FALSE(facts.place->keepsLeases);
+  }
+  const StoreFiles far{.directory = {"store.liveness_dir", directory_.file("far/new")}, .hasServer = true};
+  EXPECT_NE(readFiles("group.yaml", far).place->directory.error, "") << "only the last directory is made";
 }
 
 TEST(DoctorStoreFiles, AreThoseThatTheSectionNames) {
