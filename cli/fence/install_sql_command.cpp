@@ -43,8 +43,8 @@ int execute(const FenceInstallSqlArguments& arguments) {
   }
   try {
     const std::string script = scriptFor(arguments);
-    // One transaction, so that a script that ends in the middle leaves no table half guarded. SQLite's shell goes on
-    // after an error unless it is told otherwise, hence the -bail of the example.
+    // One transaction, so that a script that ends in the middle leaves no table half guarded. SQLite's shell continues
+    // after an error unless it has -bail, as the page says.
     return say(sqlite ? "BEGIN IMMEDIATE;" + script + "COMMIT;\n" : script) ? exitOk : exitFailed;
   } catch (const std::invalid_argument& fault) {
     return refuse(fault.what(), "fence install-sql");
@@ -83,9 +83,7 @@ With sqlite each row carries the token of its writer in COLUMN; without one only
 (SqliteFence) get in.)",
       .exits = {{"0", "printed"}, {"1", "failed"}, {"2", "wrong arguments"}},
       .examples = {R"(tenure fence install-sql --dialect postgresql --table pay --lease billing \)",
-                   R"(    | psql --set ON_ERROR_STOP=1 "$DATABASE_URL")",
-                   R"(tenure fence install-sql --dialect sqlite --table pay --lease billing \)",
-                   "    --token-column term | sqlite3 -bail -cmd '.timeout 10000' app.db"},
+                   R"(    | psql --set ON_ERROR_STOP=1 "$DATABASE_URL")"},
       .options = optionsOf<FenceInstallSqlArguments>(declare, execute),
   };
 }
