@@ -28,10 +28,8 @@ void nameHolderAfterWait(const Group& group) {
 int hold(const LockArguments& arguments, const SignalState& signals) {
   const auto config = lockConfigOrComplain(arguments);
   if (!config) return exitUsage;
-  if (!arguments.sort.empty()) {
-    complain("hold takes no --sort: the whole table's value is store.sort_key_value");
-    return exitUsage;
-  }
+  if (!arguments.sort.empty())
+    return complain("hold takes no --sort: the whole table's value is store.sort_key_value"), exitUsage;
   SupervisorOptions options;
   options.command = arguments.command;
   options.once = true;

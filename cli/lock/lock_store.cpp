@@ -127,12 +127,20 @@ std::string storeByOptions(const LockStoreArguments& words) {
   return name;
 }
 
+/// The rest of a group's file is about the group's own work: who may do it, when, where, and what it has to show. A
+/// command under a lock knows nothing of that.
+std::optional<GroupConfig> fromFile(const std::string& file) {
+  const auto group = loadOrComplain(file);
+  if (!group) return std::nullopt;
+  GroupOptions options{.candidate = {.id = group->options.candidate.id}, .lease = group->options.lease};
+  options.lease.progressTimeout.reset();
+  return GroupConfig{std::move(options), group->store, group->crashNotice, group->logLevel, group->logFormat};
+}
+
 std::optional<GroupConfig> withStore(const LockStoreArguments& words) {
-  if (!words.config.empty() && !words.store.empty()) {
-    complain("give the store by --config or by --store, not by both");
-    return std::nullopt;
-  }
-  if (!words.config.empty()) return loadOrComplain(words.config);
+  if (!words.config.empty() && !words.store.empty())
+    return complain("give the store by --config or by --store, not by both"), std::nullopt;
+  if (!words.config.empty()) return fromFile(words.config);
   if (words.store.empty()) {
     std::string ways;
     for (const config::StoreType* store : lockStores()) ways += shortUsage(*store) + ", ";

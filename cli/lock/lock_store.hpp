@@ -38,8 +38,8 @@ namespace tenure::cli {
 [[nodiscard]] LockStoreArguments withEnvironment(LockStoreArguments words);
 
 /// For a store of withEnvironment(). A flag that is missing beside --store is taken from its variable, variableOf(). A
-/// file gives the defaults for the candidate's name and the lease; the command gives the lock's name and timing. Empty
-/// if something is wrong; that was reported on stderr.
+/// file gives the defaults for the candidate's name and the lease, and nothing of what a group's work needs; the
+/// command gives the lock's name and timing. Empty if something is wrong; that was reported on stderr.
 [[nodiscard]] std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments);
 
 /// Makes no request. Warnings of the store go to stderr.

@@ -186,6 +186,22 @@ TEST_F(HooksTest, LocksRunNoHooksOfTheFile) {
   EXPECT_EQ(hooks(), "");
 }
 
+/// A group may be one that is only watched, or has other leases than one, or asks its leader for progress. The file may
+/// also be named by TENURE_CONFIG, which `tenure run` sets for its job.
+TEST_F(HooksTest, LocksTakeNothingElseOfTheFileEither) {
+  const std::string text =
+      "group: test-group\nstore: { type: sqlite, path: ./leases.db }\ncandidate: { id: alice, mode: ";
+  for (const std::string rest :
+       {"observe }\nlease: { duration: 1s }\n", "compete }\nlease: { duration: 1s }\nshards: { count: 4 }\n",
+        "compete }\nlease: { duration: 1s, progress_timeout: 500ms, probe: 'true' }\n"}) {
+    directory_.write("group.yaml", text + rest);
+    SubprocessOptions options = as("alice");
+    options.environment["TENURE_CONFIG"] = config();
+    const Finished done = runToEnd(tenure({"lock", "hold", "k", "--", "sleep", "2"}), options);
+    EXPECT_EQ(done.code, 0) << rest << done.errors;
+  }
+}
+
 /// A copy is ready while the file `ready.NAME` is there.
 class ReadyTest : public GroupFixture {
  protected:
