@@ -246,7 +246,8 @@ void TermWork::actOnPeriods(const Instant& now) {
 
 void TermWork::endTerm(const Instant& now) {
   if (parts_.periods != nullptr) parts_.periods->endTerm();
-  renewing_.reset();
+  ending_ = renewing_ != nullptr;
+  if (ending_) return renewing_->kill();  // endRenewed() goes on
   if (options_.hooks.onRevoked.empty()) return dropTerm();
   startRevoked(now);
 }
@@ -333,13 +334,14 @@ void TermWork::renewed(FencingToken token, const Instant& now) {
 }
 
 /// One line for each row of failures, because renewals are many.
-void TermWork::endRenewed() {
-  if (renewing_->succeeded()) {
+void TermWork::endRenewed(const Instant& now) {
+  const auto hook = std::exchange(renewing_, nullptr);
+  if (ending_) return endTerm(now);
+  if (hook->succeeded()) {
     renewalHookFails_ = false;
   } else if (term_ && term_->leads() && !std::exchange(renewalHookFails_, true)) {
-    events_.complain(renewing_->text());
+    events_.complain(hook->text());
   }
-  renewing_.reset();
 }
 
 void TermWork::startRevoked(const Instant& now) {
@@ -368,7 +370,7 @@ void TermWork::endRevoked() {
 
 /// Before the job acts: it may be the hook on_elected.
 void TermWork::actHooks(const Instant& now) {
-  if (parts_.progress != nullptr && term_ && (electing_ || revoking_)) term_->reportProgress();
+  if (parts_.progress != nullptr && term_ && runsHook()) term_->reportProgress();
   if (electing_ && !electedIsLate_ && elapsedForHolder(began_, now) >= options_.hooks.timeout) {
     electedIsLate_ = true;
     job_->hurry("it takes longer than hooks.timeout");
@@ -376,7 +378,7 @@ void TermWork::actHooks(const Instant& now) {
   if (renewing_) {
     if (untilInvalid(now).count() == 0) renewing_->kill();
     renewing_->act(now);
-    if (renewing_->status()) endRenewed();
+    if (renewing_->status()) endRenewed(now);
   }
   if (revoking_) {
     revoking_->act(now);
@@ -391,8 +393,7 @@ void TermWork::actHooks(const Instant& now) {
 std::optional<nanoseconds> TermWork::untilHooks(const Instant& now) const {
   std::optional<nanoseconds> left;
   if (electing_ && !electedIsLate_) left = options_.hooks.timeout - elapsedForHolder(began_, now);
-  if (parts_.progress != nullptr && (electing_ || revoking_))
-    left = earlier(left, *parts_.timing.progressTimeout() / 3);
+  if (parts_.progress != nullptr && runsHook()) left = earlier(left, *parts_.timing.progressTimeout() / 3);
   if (renewing_) {
     const nanoseconds valid = untilInvalid(now);
     left = earlier(earlier(left, renewing_->untilWake(now)), valid.count() > 0 ? valid : nanoseconds{lookWhileDying});

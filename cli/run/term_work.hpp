@@ -163,8 +163,10 @@ class TermWork {
   [[nodiscard]] std::string text(const std::string& group) const;
 
  private:
-  /// The term is given up or lost, and its work is not over: on_revoked runs, or has failed.
-  [[nodiscard]] bool ends() const noexcept { return revoking_ || holding_; }
+  /// The term is given up or lost, and its work is not over: on_renewed was killed, or on_revoked runs or has failed.
+  [[nodiscard]] bool ends() const noexcept { return ending_ || revoking_ || holding_; }
+  /// In place of the job, which would report progress.
+  [[nodiscard]] bool runsHook() const noexcept { return electing_ || ending_ || revoking_; }
   [[nodiscard]] std::chrono::nanoseconds untilInvalid(const Instant& now) const;
   [[nodiscard]] JobSpec jobSpec() const;
   [[nodiscard]] JobSpec hookSpec(const std::string& command, const Instant& now) const;
@@ -183,7 +185,7 @@ class TermWork {
   // Hooks, in the order of a term.
   void startElected(const Instant& now);
   void endElected(const Instant& now);
-  void endRenewed();
+  void endRenewed(const Instant& now);
   void startRevoked(const Instant& now);
   void endRevoked();
   void actHooks(const Instant& now);
@@ -203,6 +205,7 @@ class TermWork {
   bool electedIsLate_{false};              ///< and was killed for its time
   std::unique_ptr<HookProcess> renewing_;  ///< on_renewed
   bool renewalHookFails_{false};           ///< which was said
+  bool ending_{false};                     ///< and the term waits for its end
   std::unique_ptr<HookProcess> revoking_;  ///< on_revoked
   bool holding_{false};                    ///< on_revoked failed: the lease must expire
 };

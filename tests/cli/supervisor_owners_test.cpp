@@ -422,6 +422,34 @@ TEST_F(TermWorkTest, OnRenewedOfAnEarlierTermIsNotStarted) {
   EXPECT_EQ(hook.spec.environment[cli::jobVariable], "a mark") << "who ends the job ends it";
 }
 
+/// I9: it may hang in the kernel, where SIGKILL ends it only later.
+TEST_F(TermWorkTest, TheTermIsHeldUntilOnRenewedHasEndedAndOnRevokedComesAfterIt) {
+  for (const std::string revoked : {"", "undo"}) {
+    hooks.onRenewed = "note";
+    hooks.onRevoked = revoked;
+    started.clear();
+    begin();
+    work_->renewed(token(), now());
+    endJob(0);
+    EXPECT_TRUE(hook.killed);
+    EXPECT_FALSE(isReleased());
+    EXPECT_FALSE(work_->isOver());
+    work_->renewed(token(), now());
+    EXPECT_EQ(started, (Did{"the job", "on_renewed"})) << "nothing else begins meanwhile";
+    endHook(0);
+    if (!revoked.empty()) {
+      EXPECT_FALSE(isReleased());
+      EXPECT_EQ(started, (Did{"the job", "on_renewed", "on_revoked"}));
+      endHook(0);
+    }
+    EXPECT_TRUE(isReleased());
+    EXPECT_TRUE(work_->isOver());
+    EXPECT_EQ(did.back(), "give up: the job ended") << "that it was killed is no failure";
+    candidate_.reset();
+    stage_.advance(10s);
+  }
+}
+
 /// One line for each row of failures, because renewals are many.
 TEST_F(TermWorkTest, AFailingOnRenewedIsReportedOnce) {
   hooks.onRenewed = "note";
