@@ -173,6 +173,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
     first = *got;
   }
 
+  error_code ended;  // of the connection that was tried before
   connection_ = co_await upstream_.connection();
   for (bool again = true; connection_ && !cutOff_; again = false) {
     if (isFenced_) resetAtClose(true);
@@ -186,7 +187,8 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
     }
     const error_code error = co_await readHead();
     if (!error) co_return co_await relay(toHttp10);
-    // The service closed the connection while it was idle, so it has seen nothing of the request.
+    // Most likely the service closed the connection while it was idle, and has seen nothing of the request. It may also
+    // have ended after it had read it.
     const bool closedBefore =
         saysClosed(error) && reused && again && whole && isIdempotent(method_) && !response_->got_some();
     if (!closedBefore || overtaken_) {
@@ -194,14 +196,16 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
       const HttpProblem problem = problemAfter(error);
       co_return co_await answer(problem);
     }
+    ended = error;
     connection_ = co_await upstream_.newConnection();
   }
   done(false);
   clientBodyLeft_ = !parser.is_done();
   const HttpProblem problem =
-      cutOff_ ? proxyProblem(503, "not-now", "A later term waits", "nothing of the request has reached the service")
-              : proxyProblem(502, "service-unreachable", "The service cannot be reached",
-                             "nothing of the request has reached it");
+      ended     ? problemAfter(ended)
+      : cutOff_ ? proxyProblem(503, "not-now", "A later term waits", "nothing of the request has reached the service")
+                : proxyProblem(502, "service-unreachable", "The service cannot be reached",
+                               "nothing of the request has reached it");
   co_return co_await answer(problem);
 }
 

@@ -1,16 +1,19 @@
 // Services that answer as none should. The client is told, the wrong bytes reach nobody else, and the request is no
 // longer under way, so that a later term can continue.
 #include <atomic>
+#include <fcntl.h>
 #include <future>
 #include <list>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
 #include "adapters/gateway/faulty_service.hpp"
@@ -229,6 +232,35 @@ TEST(UpstreamThatKeepsItsConnection, isAskedOnItAgain) {
     ASSERT_EQ(client.read()->body(), "ok");
   }
   EXPECT_EQ(connections, 1);
+}
+
+/// It may have executed the request that it read, and nobody can ask it any more.
+TEST(UpstreamThatEndsAfterItHasReadARequest, mayHaveDoneIt) {
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::acceptor acceptor{io, {boost::asio::ip::address_v4::loopback(), 0}};
+  const auto port = acceptor.local_endpoint().port();
+  ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);  // or the proxy would hold it open
+  std::thread service{[&] {
+    auto socket = acceptor.accept();
+    boost::system::error_code ended;
+    std::string text;
+    text.erase(0, boost::asio::read_until(socket, boost::asio::dynamic_buffer(text), "\r\n\r\n", ended));
+    boost::asio::write(socket, boost::asio::buffer(ok), ended);
+    boost::asio::read_until(socket, boost::asio::dynamic_buffer(text), "\r\n\r\n", ended);
+    EXPECT_EQ(text.substr(0, 6), "DELETE");
+    acceptor.close();
+  }};
+  const test::TempDir directory;
+  const ProxyProcess proxy{port, {"--lease", "billing", "--memory", directory.file("fence.db")}};
+  HttpConnection client{proxy.port()};
+  ASSERT_TRUE(client.sendRaw("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
+  ASSERT_EQ(client.read()->body(), "ok");
+  ASSERT_TRUE(client.sendRaw("DELETE /x HTTP/1.1\r\nHost: h\r\nFencing-Token: billing=5\r\n\r\n"));
+  const auto answer = client.read();
+  service.join();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->result_int(), 502U);
+  EXPECT_NE(answer->body().find("service-closed"), std::string::npos) << answer->body();
 }
 
 TEST(UpstreamThatRefuses, hasSeenNothingOfTheRequest) {
