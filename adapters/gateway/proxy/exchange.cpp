@@ -38,6 +38,11 @@ bool isCodingKnown(const http::fields& answer) {
                      [](const auto& line) { return beast::iequals(line.value(), "chunked"); });
 }
 
+void endByReset(Stream& stream, bool resets) {
+  error_code ignored;
+  stream.socket().set_option(asio::socket_base::linger{resets, 0}, ignored);
+}
+
 }  // namespace
 
 /// The part that may be called from another thread, and after the exchange has ended. Only the io thread uses
@@ -82,9 +87,7 @@ void Exchange::overtaken() {
 /// minutes if the service is frozen, and beside requests of a later term. What the service's machine has already
 /// received cannot be taken back.
 void Exchange::resetAtClose(bool resets) {
-  if (!connection_) return;
-  error_code ignored;
-  connection_->stream.socket().set_option(asio::socket_base::linger{resets, 0}, ignored);
+  if (connection_) endByReset(connection_->stream, resets);
 }
 
 /// The connection is closed, not cancelled: a service that streams without a pause leaves no waiting operation that
@@ -302,9 +305,14 @@ Task<bool> Exchange::relay(bool toHttp10) {
   response.erase(std::string{fenceHeaderName});  // so that only a fence's rejection has this header
   response.version(toHttp10 ? 10 : 11);
   if (unmeasured && !toHttp10) response.chunked(true);
-  const bool close = !keepAlive_ || clientBodyLeft_ || clientGone_ || (unmeasured && toHttp10);
+  // The end of the connection is the end of the body then, so a body that is not whole must end by a reset.
+  const bool endsBody = unmeasured && toHttp10;
+  if (endsBody) endByReset(client_.stream, true);
+  const bool close = !keepAlive_ || clientBodyLeft_ || clientGone_ || endsBody;
   response.keep_alive(!close);
   const bool relayed = co_await relayBody(response);
+  if (endsBody && !relayed && responded_) client_.stream.close();
+  if (endsBody) endByReset(client_.stream, false);
   co_return relayed && !close;
 }
 

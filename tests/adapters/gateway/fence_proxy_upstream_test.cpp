@@ -263,6 +263,29 @@ TEST(UpstreamThatEndsAfterItHasReadARequest, mayHaveDoneIt) {
   EXPECT_NE(answer->body().find("service-closed"), std::string::npos) << answer->body();
 }
 
+/// A client of HTTP/1.0 takes the end of the connection for the end of the body, so that end must look different.
+TEST(UpstreamThatEndsInTheMiddle, isNoWholeBodyForHttp10) {
+  for (const std::string last : {"", "0\r\n\r\n"}) {
+    const test::RawService service{
+        [&](test::RawService& self, boost::asio::ip::tcp::socket& socket, const std::string&) {
+          (void)self.send(socket, chunked + "2\r\nok\r\n" + last);
+        }};
+    const test::TempDir directory;
+    const ProxyProcess proxy{service.port(), {"--lease", "billing", "--memory", directory.file("fence.db")}};
+    HttpConnection client{proxy.port()};
+    ASSERT_TRUE(client.sendRaw("GET / HTTP/1.0\r\n\r\n"));
+    boost::system::error_code end;
+    std::string text;
+    boost::asio::read(client.socket(), boost::asio::dynamic_buffer(text), end);
+    if (last.empty()) {
+      EXPECT_EQ(end, boost::asio::error::connection_reset) << text;
+    } else {
+      EXPECT_EQ(end, boost::asio::error::eof);
+      EXPECT_TRUE(text.ends_with("\r\n\r\nok")) << text;
+    }
+  }
+}
+
 TEST(UpstreamThatRefuses, hasSeenNothingOfTheRequest) {
   boost::asio::io_context io;
   boost::asio::ip::tcp::acceptor bound{io};
