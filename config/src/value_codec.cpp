@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/name_text.hpp"
 
 namespace tenure::config {
 namespace {
@@ -93,19 +94,22 @@ Codec<std::chrono::milliseconds> durationCodec(const OptionRange<std::chrono::mi
   return {"duration", allowed, parse, [](const std::chrono::milliseconds& value) { return durationText(value); }};
 }
 
+/// A file may hold odd characters only as their escapes (SourceText).
 std::string yamlKey(std::string_view text) {
   if (isPlainSafe(text)) return std::string{text};
-  std::string out = "\"";
+  std::string out;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      out += "\\x" + hexOf(c);
-      continue;
-    }
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
-  return out += '"';
+  const auto goesOn = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  for (std::size_t at = 0; const auto odd = firstOddCharacter(std::string_view{out}.substr(at));) {
+    const auto first = out.begin() + static_cast<std::ptrdiff_t>(at += odd->offset);
+    const std::string escape = escapeOf(*odd);
+    out.replace(first, std::find_if_not(first + 1, out.end(), goesOn), escape);
+    at += escape.size();
+  }
+  return '"' + out + '"';
 }
 
 std::string yamlScalar(std::string_view text) {

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/config/group_config.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 #include "cli/group/store_calls.hpp"
+#include "cli/run/crash_release.hpp"
 #include "cli/run/guard_channel.hpp"
+#include "cli/temporary_directory.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -122,6 +126,20 @@ TEST_F(CrashReleaseTest, ALateCopyOfItChangesNothingOfALaterTerm) {
     EXPECT_FALSE(release(crashed)) << "a term of the same holder has another token";
     ASSERT_TRUE(std::holds_alternative<Applied>(writeNow(*store_, *release({holder, token_}))));
   }
+}
+
+/// The guard reads what effectiveYaml() writes. A file may hold such a character only as its escape.
+TEST(CrashRelease, IsGivenWhateverThePathIs) {
+  const test::TemporaryDirectory directory;
+  GroupConfig config;
+  config.options.group = "billing";
+  config.store = SqliteStoreOptions{directory.file("it\u2019s.db")};
+  const auto store = makeStore(config.store);
+  const auto token = LockTokens{store}.acquire(LeaseKey{"billing"}, {.owner = "alice"});
+  ASSERT_TRUE(token);
+  CrashRelease release{effectiveYaml(config), {token->owner(), token->fencingToken()}};
+  release.release([] { return std::chrono::nanoseconds{seconds{10}}; });
+  EXPECT_TRUE(readNow(*store, LeaseKey{"billing"}).value()->released);
 }
 
 }  // namespace

@@ -58,7 +58,11 @@ GroupConfig withJobs() {
 TEST(GroupConfig, EffectiveYamlLoadsAsTheSameConfig) {
   GroupConfig sqlite = minimal();
   sqlite.store = SqliteStoreOptions{"./x.db", true};
-  for (const GroupConfig& config : {full(), minimal(), sqlite, withJobs()}) {
+  // Characters that a file may hold only as their escapes: U+2019, U+201E, U+2013, a tab, U+1F3F4 with U+E0067.
+  GroupConfig odd = minimal();
+  odd.store = SqliteStoreOptions{"./it\xE2\x80\x99s\\.db", true};
+  odd.hooks.onElected = "echo \xE2\x80\x9E\"$a\" \xE2\x80\x93\t\x01\x7F \xF0\x9F\x8F\xB4\xF3\xA0\x81\xA7";
+  for (const GroupConfig& config : {full(), minimal(), sqlite, withJobs(), odd}) {
     const std::string text = effectiveYaml(config);
     const auto again = loadGroupConfigFromText(text, "dump", {});
     ASSERT_TRUE(again) << toString(again.error()) << "\n" << text;
