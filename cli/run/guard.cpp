@@ -248,6 +248,7 @@ void Guard::kill() {
   // Also claimed if nobody told the job to stop, so that the supervisor does not take this for an end of the job by
   // itself.
   if (!std::exchange(job_->killed, true)) static_cast<void>(channel_.claimTermination());
+  if (!channel_.isJobOver()) channel_.noteKill();
   // The group at once: the reaper may be slower on a busy machine, because it may not have the real-time class.
   signalGroup({job_->leader.get(), job_->processes.group().id}, SIGKILL);
   if (commandReaper(job_->reaper.get(), killCommand())) return;

@@ -87,6 +87,7 @@ TermState GuardChannel::term() const noexcept { return board_->term.load(); }
 void GuardChannel::beginJob(std::chrono::nanoseconds drainTimeout) noexcept {
   board_->drainNanoseconds.store(drainTimeout.count());
   board_->terminationClaims.store(0);
+  board_->killed.store(false);
   board_->jobOver.store(false);
 }
 

@@ -43,6 +43,9 @@ class GuardChannel {
   /// True for only one caller in both processes. That caller sends SIGTERM, so the job gets it once.
   [[nodiscard]] bool claimTermination() noexcept;
   [[nodiscard]] bool terminationClaimed() const noexcept;
+  /// Something of the job was left when its time was over.
+  void noteKill() noexcept { board_->killed.store(true); }
+  [[nodiscard]] bool wasKilled() const noexcept { return board_->killed.load(); }
 
   /// Begins a term of which the guard gives notice after a crash, until the next one begins.
   void beginTerm(const std::string& holder, FencingToken token) noexcept;
@@ -67,6 +70,7 @@ class GuardChannel {
     TermCell term;
     std::atomic<std::int64_t> drainNanoseconds{0};
     std::atomic<std::uint32_t> terminationClaims{0};
+    std::atomic<bool> killed{false};
     std::atomic<bool> jobOver{false};
     std::atomic<int> reapersLeft{0};
     std::atomic<std::uint64_t> noticedToken{0};  ///< 0: no notice

@@ -47,6 +47,7 @@ class JobRun final : public JobProcess {
   [[nodiscard]] int execError() const noexcept override { return execError_; }
   [[nodiscard]] bool lostReaper() const noexcept override { return !job_.isReaped(); }
   [[nodiscard]] bool wasStopped() const noexcept override { return stopped_; }
+  [[nodiscard]] bool wasKilled() const noexcept override { return barrierOpen_ && (killed_ || channel_.wasKilled()); }
 
  private:
   void passBarrier(const Instant& now);

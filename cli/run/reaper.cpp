@@ -223,6 +223,7 @@ void Reaper::tell(pid_t process, pid_t parent) noexcept {
 
 void Reaper::kill() noexcept {
   killing_ = true;
+  if (task_.isJob && task_.term != nullptr) task_.term->noteKill();
   lookAgain_ = lookAgainAfter;
   signalGroup({leaderFd_.get(), leader_}, SIGKILL);
   eachDescendant(self_, [this](pid_t process, pid_t parent) { static_cast<void>(send(process, parent, SIGKILL)); });

@@ -180,7 +180,7 @@ void TermWork::judgeEnd(const ExitStatus& status, bool byItself, const Instant& 
     events_.complain(fault ? fault->message : options_.command.front() + ": " + errnoText(error));
     return events_.leave(error == ENOENT ? exitNotFound : exitNotExecutable);
   }
-  if (options_.terminates && !byItself && !parts_.channel.term().validAt(now)) {
+  if (options_.terminates && !byItself && job_->wasKilled() && !parts_.channel.term().validAt(now)) {
     events_.complain("leadership was lost, and the job had to be killed; this process ends (on_lost: terminate)");
     return events_.leave(exitTerminated);
   }

@@ -64,6 +64,8 @@ class JobProcess {
   [[nodiscard]] virtual bool lostReaper() const noexcept = 0;
   /// It was told to stop (by this process or the guard) before its first process ended.
   [[nodiscard]] virtual bool wasStopped() const noexcept = 0;
+  /// It had begun, and something of it was left for SIGKILL, whoever sent that.
+  [[nodiscard]] virtual bool wasKilled() const noexcept = 0;
 };
 
 /// A hook without a guard: HookRun.

@@ -207,6 +207,26 @@ TEST_F(RunFailuresTest, TerminateNeverLengthensTheLifeOfAJobWhoseLeaseWasTaken) 
   EXPECT_LT(lived, 1000) << "a heartbeat is 300 ms";
 }
 
+/// It was frozen, and sees the end of its job only when the term is over. But the job ended in time, by SIGTERM.
+TEST_F(RunFailuresTest, TerminateIsForAJobThatHadToBeKilledWhateverTheSupervisorSaw) {
+  for (const std::string stubborn : {"", "ignore-term"}) {
+    std::filesystem::remove(database());
+    configure({}, "on_lost: terminate\n");
+    Subprocess alice{run({"--once"}, actingJob(stubborn)), as("alice")};
+    ASSERT_TRUE(begins(1)) << alice.errors();
+    const Witness job{jobOf(1)};
+    ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+    ASSERT_TRUE(job.ended());
+    const long long over = monotonicNow() + leaseNanos;
+    ASSERT_TRUE(eventually([&] { return monotonicNow() > over; }));
+    alice.signal(SIGCONT);
+    EXPECT_EQ(alice.wait(), stubborn.empty() ? cli::exitLost : cli::exitTerminated) << alice.errors();
+    EXPECT_EQ(alice.errors().find("had to be killed") == std::string::npos, stubborn.empty()) << alice.errors();
+    std::filesystem::remove(actsOf(1));
+    std::filesystem::remove(actsOf(1) + ".pid");
+  }
+}
+
 /// The child of a supervisor that has this name; -1: none.
 pid_t childOf(pid_t supervisor, const std::string& name) {
   const std::string id = std::to_string(supervisor);

@@ -191,6 +191,7 @@ class PlayedJob final : public cli::JobProcess {
   [[nodiscard]] int execError() const noexcept override { return played_.execError; }
   [[nodiscard]] bool lostReaper() const noexcept override { return played_.lostReaper; }
   [[nodiscard]] bool wasStopped() const noexcept override { return played_.stopped; }
+  [[nodiscard]] bool wasKilled() const noexcept override { return played_.killed; }
 
  private:
   Played& played_;
