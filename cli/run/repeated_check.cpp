@@ -1,7 +1,7 @@
 #include "repeated_check.hpp"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace tenure::cli {
@@ -27,7 +27,7 @@ void RepeatedCheck::begin(const Instant& now) {
   beganAt_ = now;
   try {
     present_ = options_.run(now);
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     endedAt_ = now;
     answered(false, error.what());
   }

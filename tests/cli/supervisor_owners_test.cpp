@@ -500,13 +500,14 @@ class ReadinessTest : public ::testing::Test {
   Instant now{1h, 1h, 1h};
   Played run;
   int runs{0};
-  bool cannotStart{false};
+  bool cannotStart{false}, diesAtOnce{false};
   std::vector<std::string> changes;
   cli::RepeatedCheck readiness{
       {.every = 5s,
        .run =
            [this](const Instant& /*now*/) {
              if (cannotStart) throw std::system_error{EAGAIN, std::generic_category()};
+             if (diesAtOnce) throw std::runtime_error{"the job's process was killed before it began"};
              ++runs;
              run = {};
              return std::make_unique<PlayedHook>(run);
@@ -559,6 +560,16 @@ TEST_F(ReadinessTest, ARunThatCannotBeStartedIsNotReadyAndIsTriedAgain) {
   EXPECT_EQ(changes.size(), 1U);
   EXPECT_FALSE(readiness.isGood());
   cannotStart = false;
+  after(5s);
+  answer(0);
+  EXPECT_TRUE(readiness.isGood());
+}
+
+TEST_F(ReadinessTest, ARunThatSomebodyKillsBeforeItBeginsIsNotReadyAndIsTriedAgain) {
+  diesAtOnce = true;
+  EXPECT_NO_THROW(after(0s));
+  EXPECT_EQ(changes, std::vector<std::string>{"not ready: the job's process was killed before it began"});
+  diesAtOnce = false;
   after(5s);
   answer(0);
   EXPECT_TRUE(readiness.isGood());
