@@ -154,7 +154,9 @@ Job::~Job() {
     look();
     if (!over_) kill();
   }
-  // It may take a moment to end, and the lease is not released meanwhile.
+  // It may take a moment to end, and the lease is not released meanwhile. If it has ended, its SIGCHLD may have come
+  // while reapAdopted() left it alone, and no other one will tell of it.
+  if (reaped_) waitpid(reaper_, nullptr, WNOHANG | __WALL);
   leaveToReapAdopted(reaper_);
 }
 

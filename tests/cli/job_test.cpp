@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <string>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -139,6 +140,24 @@ TEST_F(JobTest, DestructionKillsAJobAtItsBarrier) {
   }
   EXPECT_FALSE(tryOpenPidfd(*id)) << "killed and reaped";
   EXPECT_EQ(contentOf(directory_.file("mark")), "");
+}
+
+/// Its SIGCHLD may have come, and been taken, while only its job could wait for it. No other one tells of it.
+TEST_F(JobTest, AReaperThatHasEndedStaysAsNoZombie) {
+  for (int i = 0; i < 20; ++i) {
+    pid_t reaper = -1;
+    {
+      Job job = start({"true"});
+      job.openBarrier();
+      reaper = job.reaperId();
+      pollfd ended{job.reaperPidfd(), POLLIN, 0};
+      ASSERT_EQ(poll(&ended, 1, static_cast<int>(test::patience.count())), 1);
+      job.look();
+      ASSERT_TRUE(job.isOver());
+    }
+    siginfo_t left{};
+    EXPECT_NE(waitid(P_PID, static_cast<id_t>(reaper), &left, WEXITED | WNOHANG | WNOWAIT | __WALL), 0) << left.si_pid;
+  }
 }
 
 // Unique to this process: it must not find or kill processes that another test marks at the same time.
