@@ -236,6 +236,7 @@ std::variant<Chosen, int> parse(const std::vector<Command>& all, std::vector<std
   std::optional<Words> job;
   if (border != words.end()) job.emplace(std::next(border), words.end());
   words.erase(border, words.end());
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) keepErrors();
   CLI::App parser;
   Levels levels;
   parser.set_help_flag("-h,--help");
@@ -259,8 +260,7 @@ std::variant<Chosen, int> parse(const std::vector<Command>& all, std::vector<std
     if (const std::string fault = check(); !fault.empty()) return refuse(fault, command->name);
   }
   if (job && target.job == nullptr) return refuse(takesNoJob(levels, *command), command->name);
-  const CLI::Option* json = target.app.get_option_no_throw("--json");
-  return Chosen{command, run, json != nullptr && json->count() > 0};
+  return Chosen{command, run};
 }
 
 int refuse(const std::string& message, std::string_view command) {

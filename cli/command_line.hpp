@@ -13,11 +13,10 @@ namespace tenure::cli {
 struct Chosen {
   const Command* command;
   Run run;
-  bool json;  ///< --json was given
 };
 
 /// The command that the words name, or the exit code if there is nothing more to do: help or the version was printed,
-/// or a fault was reported on stderr. `words` has no program name.
+/// or a fault was reported on stderr. With --json, keepErrors() holds from here on. `words` has no program name.
 [[nodiscard]] std::variant<Chosen, int> parse(const std::vector<Command>& commands, std::vector<std::string> words);
 
 /// Prints the message, and where help is. `command`: as typed after `tenure`, or empty. Returns the exit code.

@@ -44,8 +44,7 @@ int mainOf(const std::vector<std::string>& words) {
   const std::vector<Command> all = commands();
   const auto parsed = parse(all, words);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
-  const auto& [command, run, json] = std::get<Chosen>(parsed);
-  if (json) keepErrors();
+  const auto& [command, run] = std::get<Chosen>(parsed);
   if (command->holds) {
     neverWaitForReaders();
     ignoreClosedPipes();

@@ -28,9 +28,8 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds progressPeriod{10};
 constexpr std::size_t progressRows = 100;
 
-int tellStoreError(const LeaseStore& store, const StoreError& error) {
-  complain(faultText(store, error));
-  return exitStore;
+int failedBy(const StoreError& error, const LeaseStore& store, const LockArguments& arguments) {
+  return failed(arguments, {LockErrc::storeUnavailable, faultText(store, error)});
 }
 
 /// Gives the watch a listing of now. Empty: success.
@@ -67,10 +66,10 @@ int list(const LockArguments& arguments) {
   if (!config) return exitUsage;
   const std::shared_ptr<LeaseStore> store = lockStore(*config);
   LockWatch watch;
-  if (auto error = listInto(watch, *store, arguments.target)) return tellStoreError(*store, *error);
+  if (auto error = listInto(watch, *store, arguments.target)) return failedBy(*error, *store, arguments);
   if (arguments.watch) {
     waitFor(*arguments.watch, "watching");
-    if (auto error = listInto(watch, *store, arguments.target)) return tellStoreError(*store, *error);
+    if (auto error = listInto(watch, *store, arguments.target)) return failedBy(*error, *store, arguments);
   }
   const std::vector<LockWatch::Row> rows = watch.rows();
   std::string text = arguments.json ? std::string{} : listTable(rows, stdoutHasColours());
@@ -87,9 +86,9 @@ class Pruning {
   Pruning(const LockArguments& arguments, LeaseStore& store) : arguments_{arguments}, store_{store} {}
 
   int run() {
-    if (auto error = listInto(watch_, store_, arguments_.target)) return tellStoreError(store_, *error);
+    if (auto error = listInto(watch_, store_, arguments_.target)) return failedBy(*error, store_, arguments_);
     if (arguments_.abandoned) {
-      if (auto error = watchHeld(*arguments_.abandoned)) return tellStoreError(store_, *error);
+      if (auto error = watchHeld(*arguments_.abandoned)) return failedBy(*error, store_, arguments_);
     }
     const std::vector<LockWatch::Row> rows = watch_.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -255,11 +255,29 @@ TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
   for (const Wrong& wrong : all) {
     const Finished refused = finish(wrong.words);
     EXPECT_EQ(refused.code, cli::exitUsage) << wrong.says;
-    EXPECT_EQ(refused.output, "");
+    const bool json = std::find(wrong.words.begin(), wrong.words.end(), "--json") != wrong.words.end();
+    EXPECT_EQ(refused.output.empty(), !json) << refused.output;
     EXPECT_NE(refused.errors.find(wrong.says), std::string::npos) << refused.errors;
     EXPECT_NE(refused.errors.find("tenure: see: tenure "), std::string::npos) << refused.errors;
   }
   EXPECT_FALSE(std::filesystem::exists(database()));
+}
+
+/// A program reads stdout alone.
+TEST_F(CommandsTest, WrongArgumentsBesideJsonAreToldInJson) {
+  configure();
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"status", "--json"},
+                                                {"status", config(), "--json", "--wacth"},
+                                                {"jobs", "--json", "--config", config(), "forget", "all"},
+                                                {"lock", "acquire", "--path", database(), "--json"}}) {
+    const Finished refused = finish(words);
+    EXPECT_EQ(refused.code, cli::exitUsage);
+    EXPECT_EQ(refused.output.find(R"({"error":")"), 0U) << refused.output << refused.errors;
+    EXPECT_TRUE(refused.output.ends_with(R"(","exit_code":2})"
+                                         "\n"))
+        << refused.output;
+  }
+  EXPECT_EQ(finish({"check", "--config", config(), "--", "--json"}).output, "") << "that is a word of a job";
 }
 
 TEST_F(CommandsTest, VersionIsTold) {

@@ -217,6 +217,10 @@ TEST_F(LockTest, AStoreThatCannotBeUsedIsItsOwnExitCode) {
     const Finished failed = finish({"lock", command, "a", "--path", directory_.file("junk.db")});
     EXPECT_EQ(failed.code, cli::exitStore) << command << ": " << failed.errors;
     EXPECT_TRUE(contains(failed.errors, "junk.db")) << failed.errors;
+    const Finished json = finish({"lock", command, "a", "--path", directory_.file("junk.db"), "--json"});
+    EXPECT_EQ(json.code, cli::exitStore) << command << ": " << json.errors;
+    EXPECT_EQ(member(json.output, "error"), "store") << command << ": " << json.output;
+    EXPECT_TRUE(contains(member(json.output, "message"), "junk.db")) << json.output;
   }
 }
 
