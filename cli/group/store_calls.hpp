@@ -1,6 +1,7 @@
 // Store calls that wait for their answer, for commands that do one thing after another.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <stdexcept>
@@ -21,6 +22,12 @@ inline constexpr std::chrono::seconds listPatience{120};
 /// A wait that is over ends the program whatever the store does. This much more time may be used to find out, and take
 /// back, what an unanswered attempt has left.
 inline constexpr std::chrono::milliseconds unansweredTime{250};
+
+/// For a look within a wait of which so much is left.
+[[nodiscard]] inline std::chrono::milliseconds lookPatience(std::chrono::nanoseconds left) {
+  using std::chrono::milliseconds;
+  return std::clamp<milliseconds>(std::chrono::floor<milliseconds>(left), milliseconds{200}, storePatience);
+}
 
 /// Calls what makes something of the store's section. Ends the program with exitStore if a file that the section names
 /// is broken, and with `codeHere` if the store can only be used elsewhere, or later (UnusableHere).

@@ -50,7 +50,8 @@ int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAtt
   const Instant began = readClock();
   FencingToken asked;
   for (;;) {
-    const ReadOutcome record = readNow(*lease.store, lease.key);
+    const auto patience = lookPatience(wait - elapsedForHolder(began, readClock()));
+    const ReadOutcome record = readNow(*lease.store, lease.key, patience);
     if (!record) return complain(faultText(*lease.store, record.error())), exitStore;
     if (const auto code = refusedByPause(*record)) return *code;
     if (isHeld(*record) && (*record)->token != asked) {

@@ -91,8 +91,7 @@ class PauseTaker {
 
   /// Does what the record asks for. Returns the exit code if that is the end.
   [[nodiscard]] std::optional<int> look() {
-    const ReadOutcome record =
-        readNow(*lease_.store, lease_.key, std::clamp<milliseconds>(left(), pauseLookPeriod, storePatience));
+    const ReadOutcome record = readNow(*lease_.store, lease_.key, lookPatience(left()));
     if (!record || !isHeld(*record)) return std::nullopt;  // the token's own look says what is wrong
     const LeaseRecord& holder = **record;
     if (const auto pause = pauseOf(*record)) {

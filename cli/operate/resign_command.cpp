@@ -39,8 +39,6 @@ std::string takeName(std::string& to, const std::string& text) {
   return fault ? inQuotes(text) + ": a candidate's name " + *fault : std::string{};
 }
 
-std::string errorText(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
-
 bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
   return isHeld(record) && record->token == token;
 }
@@ -73,7 +71,8 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, const 
   const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
   const Instant began = readClock();
   for (;;) {
-    const ReadOutcome record = readNow(*lease.store, lease.key);
+    const auto patience = lookPatience(bound - elapsedForHolder(began, readClock()));
+    const ReadOutcome record = readNow(*lease.store, lease.key, patience);
     const nanoseconds left = bound - elapsedForHolder(began, readClock());
     const bool steppedDown = record && !leads(*record, asked.token);
     if (steppedDown && (left.count() <= 0 || !waitsFor(arguments.to, *record))) {
@@ -82,7 +81,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, const 
     if (left.count() <= 0) {
       complain(record
                    ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
-                   : errorText(lease, record.error()));
+                   : faultText(*lease.store, record.error()));
       return record ? exitNotYet : exitStore;
     }
     timer.arm(std::min<nanoseconds>(left, lookPeriod));
@@ -98,7 +97,7 @@ int execute(const ResignArguments& arguments) {
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   const StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
-  if (!look) return complain(errorText(lease, look.error())), exitStore;
+  if (!look) return complain(faultText(*lease.store, look.error())), exitStore;
   if (!look->warning.empty()) complain("lease " + toString(lease.key) + ": " + look->warning);
   if (!isHeld(look->record)) return complain("there is no leader of " + toString(lease.key)), exitNobody;
   if (const auto pause = pauseOf(look->record)) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/election/listener.hpp>
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
@@ -33,6 +34,23 @@ TEST(OperatorLease, APauseThatComesMeanwhileEndsTheWaitAndIsNotAskedToStepDown) 
   EXPECT_NE(told.find("the group is paused by bob@db-1"), std::string::npos) << told;
   EXPECT_NE(told.find("Give the command again after tenure resume"), std::string::npos) << told;
   EXPECT_EQ(told.find("step down"), std::string::npos) << told;
+}
+
+/// It answers no read.
+class HangingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void read(const LeaseKey& /*key*/, CallOptions /*options*/, ReadHandler /*handler*/) override {}
+};
+
+TEST(OperatorLease, AStoreThatHangsDoesNotLengthenTheWait) {
+  const LeaseOfGroup lease{LeaseKey{"billing"}, std::make_shared<HangingStore>(makeMemoryStore())};
+  const Instant began = readClock();
+  const int code = takeFromLeaders(lease, 300ms, [](std::chrono::milliseconds) -> LockResult<void> {
+    return LockError{LockErrc::held, "somebody else has it"};
+  });
+  EXPECT_EQ(code, exitStore);
+  EXPECT_LT(elapsedForHolder(began, readClock()), 2s) << "a call without a bound has five seconds";
 }
 
 }  // namespace

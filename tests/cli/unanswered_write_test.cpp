@@ -1,4 +1,5 @@
 // `--wait` with a store that stops answering: what the exit code says about a write depends on whether one was sent.
+#include <atomic>
 #include <future>
 #include <iostream>
 
@@ -88,6 +89,20 @@ TEST_F(UnansweredWrite, WithoutAnAnswerToAReadNothingWasWritten) {
     EXPECT_EQ(done.code, cli::exitStore) << done.errors;
     EXPECT_EQ(done.errors.find("is not known"), std::string::npos) << done.errors;
   }
+}
+
+TEST_F(UnansweredWrite, AStoreThatHangsDoesNotLengthenTheWaitForALeaderThatWasAsked) {
+  std::atomic<bool> leads{false}, asked{false};
+  const HangingTable table{[&](const std::string& operation) {
+    if (operation == "UpdateItem" && leads) asked = true;
+    return !asked || operation == "UpdateItem";
+  }};
+  static_cast<void>(waiting(table));
+  ASSERT_EQ(finishInTime(tenure({"lock", "acquire", "test-group", "--lease", "40s", "--config", config()})).code, 0);
+  leads = true;
+  const Finished done = finishInTime(tenure({"resign", config(), "--wait", "1s"}));
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(done.code, cli::exitStore) << done.errors;
 }
 
 }  // namespace
