@@ -168,9 +168,9 @@ Command checkCommand() {
           R"(Reports every fault at once, as FILE:LINE:COLUMN: KEY: what is wrong and what is allowed. Creates and contacts
 nothing, unless --connect is given. A store that can only be used elsewhere, such as in a pod, is no fault of the file.)",
       .exits = {{"0", "the file is good, and with --connect the store is usable"},
-                {"2", "the file has faults; they are on stderr"},
+                {"2", "the file has faults; they are on stderr. Or the shell cannot read a hook"},
                 {"83", "the store cannot be reached or used"},
-                {"126, 127", "the program of a hook cannot be executed, or does not exist"}},
+                {"126", "the program of a hook exists but cannot be executed"}},
       .examples = {"tenure check --config group.yaml --connect"},
       .options = optionsOf<CheckArguments>(declare, execute),
   };
