@@ -193,7 +193,8 @@ int execute(const PauseArguments& arguments) {
   }
   PauseTaker taker{arguments, leaseOf(*config), pause};
   const int code = taker.run();
-  if (taker.isWaiting()) exitAtOnce(code);
+  // A write that is taken back may still use the store, on a thread of its own.
+  if (code == exitUnknown || taker.isWaiting()) exitAtOnce(code);
   return code;
 }
 
