@@ -80,10 +80,6 @@ GuardChannel::~GuardChannel() {
   if (board_ != nullptr) munmap(board_, size_);
 }
 
-void GuardChannel::publish(const TermState& term) noexcept { board_->term.publish(term); }
-
-TermState GuardChannel::term() const noexcept { return board_->term.load(); }
-
 void GuardChannel::beginJob(std::chrono::nanoseconds drainTimeout) noexcept {
   board_->drainNanoseconds.store(drainTimeout.count());
   board_->terminationClaims.store(0);
@@ -91,22 +87,12 @@ void GuardChannel::beginJob(std::chrono::nanoseconds drainTimeout) noexcept {
   board_->jobOver.store(false);
 }
 
-std::chrono::nanoseconds GuardChannel::drainTimeout() const noexcept {
-  return std::chrono::nanoseconds{board_->drainNanoseconds.load()};
-}
-
-bool GuardChannel::claimTermination() noexcept { return board_->terminationClaims.fetch_add(1) == 0; }
-
-bool GuardChannel::terminationClaimed() const noexcept { return board_->terminationClaims.load() != 0; }
-
 void GuardChannel::beginTerm(const std::string& holder, FencingToken token) noexcept {
   forgoNotice();
   if (size_ == sizeof(Board) || holder.size() > longestHolder) return;
   *std::copy(holder.begin(), holder.end(), board_->noticedHolder) = '\0';
   board_->noticedToken.store(token.value());
 }
-
-void GuardChannel::forgoNotice() noexcept { board_->noticedToken.store(0); }
 
 std::optional<NoticedTerm> GuardChannel::noticedTerm() const {
   const FencingToken token{board_->noticedToken.load()};
@@ -117,15 +103,5 @@ std::optional<NoticedTerm> GuardChannel::noticedTerm() const {
 std::string GuardChannel::configuration() const {
   return {reinterpret_cast<const char*>(board_ + 1), size_ - sizeof(Board)};
 }
-
-void GuardChannel::reaperBegins() noexcept { ++board_->reapersLeft; }
-
-void GuardChannel::reaperEnds() noexcept { --board_->reapersLeft; }
-
-int GuardChannel::reapersLeft() const noexcept { return board_->reapersLeft.load(); }
-
-void GuardChannel::noteJobOver() noexcept { board_->jobOver.store(true); }
-
-bool GuardChannel::isJobOver() const noexcept { return board_->jobOver.load(); }
 
 }  // namespace tenure::cli

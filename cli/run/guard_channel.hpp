@@ -34,15 +34,17 @@ class GuardChannel {
   [[nodiscard]] int descriptor() const noexcept { return memory_.get(); }
 
   /// One thread at a time.
-  void publish(const TermState& term) noexcept;
-  [[nodiscard]] TermState term() const noexcept;
+  void publish(const TermState& term) noexcept { board_->term.publish(term); }
+  [[nodiscard]] TermState term() const noexcept { return board_->term.load(); }
 
   /// Begins a job: nobody has told it to stop yet, and it gets at most `drainTimeout` once somebody has.
   void beginJob(std::chrono::nanoseconds drainTimeout) noexcept;
-  [[nodiscard]] std::chrono::nanoseconds drainTimeout() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds drainTimeout() const noexcept {
+    return std::chrono::nanoseconds{board_->drainNanoseconds.load()};
+  }
   /// True for only one caller in both processes. That caller sends SIGTERM, so the job gets it once.
-  [[nodiscard]] bool claimTermination() noexcept;
-  [[nodiscard]] bool terminationClaimed() const noexcept;
+  [[nodiscard]] bool claimTermination() noexcept { return board_->terminationClaims.fetch_add(1) == 0; }
+  [[nodiscard]] bool terminationClaimed() const noexcept { return board_->terminationClaims.load() != 0; }
   /// Something of the job was left when its time was over.
   void noteKill() noexcept { board_->killed.store(true); }
   [[nodiscard]] bool wasKilled() const noexcept { return board_->killed.load(); }
@@ -50,19 +52,19 @@ class GuardChannel {
   /// Begins a term of which the guard gives notice after a crash, until the next one begins.
   void beginTerm(const std::string& holder, FencingToken token) noexcept;
   /// No notice of the present term.
-  void forgoNotice() noexcept;
+  void forgoNotice() noexcept { board_->noticedToken.store(0); }
   [[nodiscard]] std::optional<NoticedTerm> noticedTerm() const;
   [[nodiscard]] std::string configuration() const;
 
   /// A reaper begins under the term, before it starts what it is to collect; it has had the kernel's word that nothing
   /// of that is left.
-  void reaperBegins() noexcept;
-  void reaperEnds() noexcept;
-  [[nodiscard]] int reapersLeft() const noexcept;
+  void reaperBegins() noexcept { ++board_->reapersLeft; }
+  void reaperEnds() noexcept { --board_->reapersLeft; }
+  [[nodiscard]] int reapersLeft() const noexcept { return board_->reapersLeft.load(); }
 
   /// The reaper's word that nothing of the present job is left (reaper.hpp).
-  void noteJobOver() noexcept;
-  [[nodiscard]] bool isJobOver() const noexcept;
+  void noteJobOver() noexcept { board_->jobOver.store(true); }
+  [[nodiscard]] bool isJobOver() const noexcept { return board_->jobOver.load(); }
 
  private:
   static constexpr std::size_t longestHolder = 255;

@@ -13,6 +13,8 @@ namespace {
 /// How much of a refused request's body is read to keep the connection; reading more is not worth it.
 constexpr std::size_t mostDiscarded = 64U << 10U;
 
+constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
+
 HttpProblem badRequest(const error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return proxyProblem(431, "header-too-large", "The header of the request is too large", "send less of it");
@@ -114,7 +116,6 @@ Task<bool> Session::forward(RequestParser& parser) {
   HttpVerdict verdict = co_await admit(parser, shared_.settings.readsBodies ? &body : nullptr);
   if (const auto* problem = std::get_if<HttpProblem>(&verdict)) co_return co_await refuse(parser, *problem);
   if (expectsContinue_ && !parser.is_done() && buffer_.size() == 0) {
-    static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
     stream_.expires_after(shared_.settings.limits.client);
     const auto [error, bytes] = co_await asio::async_write(stream_, asio::buffer(goOn), quietly);
     if (error) co_return false;
@@ -129,7 +130,6 @@ Task<bool> Session::forward(RequestParser& parser) {
 
 Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBytes& held) {
   if (expectsContinue_) {
-    static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
     (void)co_await asio::async_write(stream_, asio::buffer(goOn), quietly);
   }
   std::string body;
