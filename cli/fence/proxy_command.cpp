@@ -79,7 +79,7 @@ int serve(const gateway::Settings& settings, const HttpFenceOptions& options, co
   std::optional<ops::HttpListener> http;
   if (!arguments.http.empty()) {
     auto listener = ops::HttpListener::start({.listen = arguments.http, .logger = logger});
-    if (!listener) return complain("--http: " + listener.error().front().message), (*fence)->close(), exitUsage;
+    if (!listener) return complain("--http: " + listener.error().front().message), (*fence)->close(), exitFailed;
     listener->watch([&counts] { return familiesOf(counts); });
     http = std::move(*listener);
   }
