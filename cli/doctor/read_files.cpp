@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 

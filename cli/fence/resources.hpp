@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <tenure/lockcore/store_error.hpp>
 

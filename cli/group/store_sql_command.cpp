@@ -1,8 +1,6 @@
 // `tenure store sql`: the SQL of a store's table, for people whose programs may not create tables.
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include <tenure/config/group_config.hpp>
 

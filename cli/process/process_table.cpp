@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <string_view>
 #include <unistd.h>
 
 #include "lockcore/port/ascii_text.hpp"

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <unistd.h>
 
 #include "environment.hpp"

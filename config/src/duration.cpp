@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "lockcore/port/ascii_text.hpp"
-#include "words.hpp"
 
 namespace tenure {
 namespace {

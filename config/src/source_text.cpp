@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 

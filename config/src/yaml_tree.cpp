@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <istream>
 #include <sstream>
 #include <string_view>
 #include <utility>

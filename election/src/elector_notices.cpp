@@ -1,6 +1,5 @@
 // The notices that the elector gets from its driver, on the scheduler, and passes on to its listeners, on the lanes.
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Finds region and endpoint as AWS's SDKs find them.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include <tenure/lockcore/store_error.hpp>

@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
-#include <system_error>
 #include <unistd.h>
 #include <vector>
 

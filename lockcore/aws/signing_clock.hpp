@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string_view>
 
 #include "lockcore/port/saturating_time.hpp"

@@ -1,7 +1,6 @@
 // AWS Security Token Service: temporary keys for a role.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "credentials.hpp"

@@ -3,10 +3,8 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/outcomes.hpp>

@@ -5,13 +5,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <future>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <sys/timerfd.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstddef>
 #include <string_view>
 #include <utility>
 

@@ -1,7 +1,6 @@
 // A challenger whose candidacy ends by itself: what it knows from earlier candidacies for the same key, and when it
 // gives up.
 #include <algorithm>
-#include <utility>
 
 #include "challenger.hpp"
 

@@ -7,7 +7,6 @@
 #include <compare>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>

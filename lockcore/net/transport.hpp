@@ -1,7 +1,6 @@
 // Internal: bytes over TCP, as the connections see it. Only tcp_transport.cpp and http_client.cpp know Asio.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

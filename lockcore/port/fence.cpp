@@ -1,5 +1,4 @@
 #include <stdexcept>
-#include <string_view>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/fence.hpp>

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <ratio>
 #include <string_view>
 #include <system_error>

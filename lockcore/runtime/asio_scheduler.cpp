@@ -6,7 +6,6 @@
 #include <list>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <sys/timerfd.h>
 #include <system_error>
 #include <unistd.h>

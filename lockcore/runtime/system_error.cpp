@@ -1,7 +1,6 @@
 #include "system_error.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <netdb.h>
 #include <utility>
 

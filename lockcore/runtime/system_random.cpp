@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <sys/random.h>
-#include <system_error>
 
 #include "system_error.hpp"
 

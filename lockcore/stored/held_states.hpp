@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>

@@ -1,13 +1,10 @@
 // The shell that drives a LeaseMachine on the caller's thread until it has won a term, and then stops.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include <tenure/lockcore/export.hpp>
 #include <tenure/lockcore/fence.hpp>

@@ -1,6 +1,5 @@
 
 #include <cerrno>
-#include <system_error>
 
 #include "fence_state.hpp"
 #include "files.hpp"

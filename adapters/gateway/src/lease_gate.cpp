@@ -1,7 +1,6 @@
 #include "lease_gate.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace tenure::http_fence {
 namespace {

@@ -2,7 +2,6 @@
 // HttpFenceClient.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include <tenure/adapters/http_fence.hpp>

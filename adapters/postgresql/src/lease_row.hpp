@@ -1,7 +1,6 @@
 // What the row of a lease says of a term that wants to write.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include <tenure/lockcore/fence.hpp>

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <cstring>
 #include <utility>
 #include <vector>

@@ -1,7 +1,5 @@
 #include "jobs_in_document.hpp"
 
-#include <optional>
-
 #include <boost/json.hpp>
 
 #include "election/src/leader_document.hpp"

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>

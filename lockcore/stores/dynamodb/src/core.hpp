@@ -1,7 +1,6 @@
 // What every call of a store uses, and how it sends its requests.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>

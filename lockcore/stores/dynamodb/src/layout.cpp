@@ -1,7 +1,6 @@
 #include "layout.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>

@@ -3,8 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <boost/json/object.hpp>
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "lockcore/kubernetes/replies.hpp"
 #include "record_codec.hpp"

@@ -2,10 +2,8 @@
 // annotations.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <boost/json/object.hpp>
 

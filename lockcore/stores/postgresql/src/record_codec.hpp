@@ -1,7 +1,6 @@
 // Rows of the table as values, and values as parameters. Strict: what this library cannot have written is `corrupt`.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "lockcore/stored/register_store.hpp"
 #include "store_core.hpp"

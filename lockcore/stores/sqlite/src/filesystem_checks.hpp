@@ -1,10 +1,7 @@
 // What is refused before SQLite opens a path.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include <tenure/lockcore/store_error.hpp>
 

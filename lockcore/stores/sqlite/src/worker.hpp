@@ -11,7 +11,6 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
-#include <tenure/lockcore/store_error.hpp>
 
 #include "job_queue.hpp"
 #include "session.hpp"

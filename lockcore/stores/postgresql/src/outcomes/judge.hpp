@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/stores/postgresql/src/database.hpp"

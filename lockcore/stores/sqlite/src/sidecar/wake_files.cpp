@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
-#include <string_view>
 #include <sys/stat.h>
 #include <utility>
 
