@@ -19,11 +19,9 @@ constexpr OptionRange<milliseconds> timeoutRange{milliseconds{100}, std::chrono:
 template <typename Access>
 KeySpec commandKey(KeyText text, Access access) {
   text.fallback = "off";
-  KeySpec spec = keySpec<std::string>(
+  return keySpec<std::string>(
       std::move(text),
       textCodec("a command for /bin/sh -c"), [access](auto& config) -> auto& { return access(config.hooks); });
-  spec.derived = [](const GroupConfig&) { return "off"; };
-  return spec;
 }
 
 }  // namespace
@@ -66,7 +64,6 @@ void addProbeKeys(std::vector<KeySpec>& out) {
            "Instead of a command for lease.probe: a small file on the disk that the work needs. Each run writes it "
            "and waits until the disk has it. A file that is there must be one that the probe wrote."},
       textCodec("the path of a file"), [](auto& config) -> auto& { return config.hooks.probeWrite; }));
-  out.back().derived = [](const GroupConfig&) { return "off"; };
   const auto third = [&out](KeyText text, auto access,
                             milliseconds (HooksConfig::*result)(milliseconds) const noexcept) {
     text.fallback = "off; with a probe a third of lease.progress_timeout";

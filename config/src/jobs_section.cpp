@@ -57,7 +57,6 @@ void addPeriodKeys(std::vector<KeySpec>& out) {
            "When the job runs: minute, hour, day of month, month and day of the week, as in crontab, or a word such "
            "as @daily. Each job has either schedule or per."},
       textCodec("five fields as in crontab"), [](auto& job) -> auto& { return job.schedule; }));
-  out.back().derived = [](const GroupConfig&) { return "none"; };
   Codec<milliseconds> length = durationCodec(JobRanges::every);
   length.allowed += ", in whole seconds";
   out.push_back(jobKey<milliseconds>(
@@ -67,7 +66,6 @@ void addPeriodKeys(std::vector<KeySpec>& out) {
        .about = "Instead of schedule: once in each period of this length. Periods begin at its multiples since 1970 in "
                 "UTC, so 24h begin at midnight UTC."},
       std::move(length), [](auto& job) -> auto& { return job.per; }));
-  out.back().derived = [](const GroupConfig&) { return "off"; };
   out.push_back(jobKey<std::string>(
       {.path = "jobs.*.time_zone",
        .about = "The time zone of schedule: a name of the system's time-zone data, such as Europe/Berlin."},

@@ -33,7 +33,7 @@ struct KeySpec {
 /// The texts of a key that cannot be derived from its type.
 struct KeyText {
   std::string path;
-  std::string fallback{};  ///< the default in words if the struct's default is "not set"
+  std::string fallback{};  ///< the default in words if the struct's default is "not set"; KeySpec::derived gives it
   std::string example{};   ///< if there is no default to show
   std::string about{};
   std::string field{};  ///< where it is not the path in camel case
@@ -60,6 +60,7 @@ template <typename T, typename Access>
 [[nodiscard]] KeySpec keySpec(KeyText text, Codec<T> codec, Access access) {
   KeySpec spec;
   spec.field = text.field.empty() ? camelCase(text.path) : std::move(text.field);
+  if (!text.fallback.empty()) spec.derived = [words = text.fallback](const GroupConfig&) { return words; };
   spec.key = ConfigKey{.path = std::move(text.path),
                        .storeType = {},
                        .kind = codec.kind,

@@ -43,7 +43,6 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
            "A display name for this candidate. Each process adds random bits to it, so several may share one name."},
       textCodec("1 to 200 bytes without control characters and '#'"),
       [](auto& config) -> auto& { return config.options.candidate.id; }));
-  out.back().derived = [](const GroupConfig&) { return "the host name"; };
   out.push_back(keySpec<unsigned>(
       {.path = "candidate.priority",
        .about =
@@ -64,7 +63,6 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
        .about = "The address of this process, for clients that follow the leader: tenure status and LeaderFollower "
                 "show it."},
       addressCodec(), [](auto& config) -> auto& { return config.options.candidate.address; }));
-  out.back().derived = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<milliseconds>(
       {.path = "candidate.reclaim_after",
        .fallback = "off",
@@ -74,7 +72,6 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
                 "it. For groups with one lease."},
       durationCodec(GroupRanges::reclaimAfter),
       [](auto& config) -> auto& { return config.options.candidate.reclaimAfter; }));
-  out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 
 /// Computes a key of `lease` that is not set from the ones that are; "not known" if those contradict each other.
@@ -128,7 +125,6 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
        .about = "If set, the work must report progress at least this often, or the lease is not renewed. At least one "
                 "heartbeat."},
       LeaseRanges::progressTimeout, [](auto& config) -> auto& { return config.options.lease.progressTimeout; });
-  out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 
 /// "off" is the empty text of the struct.
@@ -163,28 +159,24 @@ std::string namesText(const Names& names) {
 }
 
 void addShardKeys(std::vector<KeySpec>& out) {
-  const auto off = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<unsigned>(
       {.path = "shards.count",
        .about = "The number of shards, named 0, 1, ... (0: one lease). The lease of each is group/NAME. All candidates "
                 "must have the same count."},
       wholeNumberCodec(GroupRanges::shards), [](auto& config) -> auto& { return config.options.shards.count; }));
-  KeySpec names = keySpec<Names>(
+  out.push_back(keySpec<Names>(
       {.path = "shards.names",
        .fallback = "off",
        .example = "north, south",
        .about = "The names of the shards, instead of a count."},
       {"text", "names with commas between", parseNames, namesText},
-      [](auto& config) -> auto& { return config.options.shards.names; });
-  names.derived = off;
-  out.push_back(std::move(names));
+      [](auto& config) -> auto& { return config.options.shards.names; }));
   out.push_back(keySpec<unsigned>(
       {.path = "shards.max_leases",
        .fallback = "off",
        .example = "16",
        .about = "The most shards that this candidate has at a time."},
       wholeNumberCodec(GroupRanges::maxLeases), [](auto& config) -> auto& { return config.options.shards.maxLeases; }));
-  out.back().derived = off;
   out.push_back(keySpec<milliseconds>(
       {.path = "shards.list_interval",
        .fallback = "lease.heartbeat, at most 500ms",
@@ -271,7 +263,6 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
                 "address to which it was sent. A listener on loopback refuses all others (421); one elsewhere only if "
                 "this key is given. A YAML list, or one text with commas between."},
       listCodec("names or addresses of hosts"), [](auto& config) -> auto& { return config.httpHosts; }));
-  out.back().derived = [](const GroupConfig&) { return "off"; };
   std::vector<std::pair<std::string, LogLevel>> levels;
   for (const LogLevel level :
        {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {

@@ -35,9 +35,11 @@ class StoreSection {
     return spec;
   }
 
-  /// A text that may be left out: then the `derived` words say what counts. `word` is KeySpec's.
+  /// A text that may be left out: then the `derived` words say what counts, also as the fallback unless the key has one
+  /// of its own. `word` is KeySpec's.
   KeySpec& textKey(KeyText text, const std::string& allowed, std::string Options::*field, const std::string& derived,
                    const std::string& word = {}) {
+    if (text.fallback.empty()) text.fallback = derived;
     KeySpec& spec = key(
         std::move(text), textCodec(allowed), [field](auto& options) -> auto& { return options.*field; });
     spec.derived = [derived](const GroupConfig&) { return derived; };

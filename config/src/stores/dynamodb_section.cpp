@@ -89,7 +89,6 @@ void addRecordKeys(Section& section) {
        .about = "The name of the table's partition key, of type S. The AWS Java lock client has the same default."},
       "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {}, "NAME");
   section.textKey({.path = "store.sort_key",
-                   .fallback = "none",
                    .example = "range",
                    .about = "The name of the table's sort key, of type S, if the table has one."},
                   "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none", "NAME");
@@ -101,7 +100,6 @@ void addRecordKeys(Section& section) {
            "Whether a release deletes the lease's item instead of marking it as released. The fencing counter stays."},
       boolCodec(), [](auto& options) -> auto& { return options.deleteOnRelease; });
   section.textKey({.path = "store.ttl_attribute",
-                   .fallback = "none",
                    .example = "expiresAt",
                    .about = "An attribute for DynamoDB's time to live, set at each write to now + store.ttl, so that "
                             "abandoned items are deleted in the end."},
@@ -118,28 +116,23 @@ void addTableKeys(Section& section) {
        .about = "Whether a missing table is created.",
        .field = "store.tableOptions.create"},
       boolCodec(), [](auto& options) -> auto& { return options.tableOptions.create; });
-  const auto onDemand = [](const GroupConfig&) { return "on demand"; };
-  section
-      .key(
-          {.path = "store.read_capacity",
-           .fallback = "on demand",
-           .example = "5",
-           .about = "Provisioned read capacity of a table that is created.",
-           .field = "store.tableOptions.readCapacity"},
-          wholeNumberCodec(DynamoDbRanges::capacity),
-          [](auto& options) -> auto& { return options.tableOptions.readCapacity; })
-      .derived = onDemand;
-  section
-      .key(
-          {.path = "store.write_capacity",
-           .fallback = "on demand",
-           .example = "5",
-           .about = "Provisioned write capacity of a table that is created.",
-           .field = "store.tableOptions.writeCapacity"},
-          wholeNumberCodec(DynamoDbRanges::capacity),
-          [](auto& options) -> auto& { return options.tableOptions.writeCapacity; })
-      .derived = onDemand;
-  KeySpec& tags = section.key(
+  section.key(
+      {.path = "store.read_capacity",
+       .fallback = "on demand",
+       .example = "5",
+       .about = "Provisioned read capacity of a table that is created.",
+       .field = "store.tableOptions.readCapacity"},
+      wholeNumberCodec(DynamoDbRanges::capacity),
+      [](auto& options) -> auto& { return options.tableOptions.readCapacity; });
+  section.key(
+      {.path = "store.write_capacity",
+       .fallback = "on demand",
+       .example = "5",
+       .about = "Provisioned write capacity of a table that is created.",
+       .field = "store.tableOptions.writeCapacity"},
+      wholeNumberCodec(DynamoDbRanges::capacity),
+      [](auto& options) -> auto& { return options.tableOptions.writeCapacity; });
+  section.key(
       {.path = "store.tags",
        .fallback = "none",
        .example = "team=billing,env=prod",
@@ -147,7 +140,6 @@ void addTableKeys(Section& section) {
        .field = "store.tableOptions.tags"},
       Codec<Tags>{"text", "name=value, several with commas between", parseTags, tagsText},
       [](auto& options) -> auto& { return options.tableOptions.tags; });
-  tags.derived = [](const GroupConfig&) { return "none"; };
   section.key(
       {.path = "store.point_in_time_recovery",
        .about = "Whether a table that is created gets point-in-time recovery.",

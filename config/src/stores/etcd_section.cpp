@@ -33,13 +33,11 @@ void addPlaceKeys(EtcdSection& section) {
 
 void addUserKeys(EtcdSection& section) {
   section.textKey({.path = "store.user",
-                   .fallback = "none",
                    .example = "jobs-user",
                    .about = "The user of etcd, if the cluster requires one. docs/etcd.md has the commands that create "
                             "it with minimal permissions."},
                   "the name of a user", &EtcdStoreOptions::user, "none", "NAME");
   section.secretKey({.path = "store.password_file",
-                     .fallback = "none",
                      .example = "./etcd-password",
                      .about = "A file whose first line is the password. It is read again when etcd refuses it."},
                     &EtcdStoreOptions::passwordFile, "none", "FILE");
@@ -47,18 +45,15 @@ void addUserKeys(EtcdSection& section) {
 
 void addTlsKeys(EtcdSection& section) {
   section.textKey({.path = "store.ca_file",
-                   .fallback = "the system's",
                    .example = "./etcd-ca.pem",
                    .about = "A PEM file of the certificates to trust instead of the system's."},
                   "the path of a file", &EtcdStoreOptions::caFile, "the system's", "FILE");
   section.textKey({.path = "store.certificate",
-                   .fallback = "none",
                    .example = "./client.crt",
                    .about = "The client's certificate (PEM), if etcd requires one. With users, it must have no "
                             "common name: etcd's gateway refuses one."},
                   "the path of a file", &EtcdStoreOptions::certificate, "none", "FILE");
   section.secretKey({.path = "store.key",
-                     .fallback = "none",
                      .example = "./client.key",
                      .about = "The key of that certificate (PEM), without a passphrase."},
                     &EtcdStoreOptions::key, "none", "FILE");

@@ -79,66 +79,55 @@ Codec<Labels> labelsCodec() {
 
 void addPlaceKeys(KubernetesSection& section) {
   section.textKey({.path = "store.namespace",
-                   .fallback = ofThePod,
                    .example = "billing",
                    .about = "The namespace of the Leases. Candidates that compete have the same.",
                    .field = "store.inNamespace"},
                   "the name of a namespace", &KubernetesConfig::inNamespace, ofThePod, "NAME");
   section.secretKey(
       {.path = "store.kubeconfig",
-       .fallback = "none",
        .example = "./kubeconfig",
        .about = "A kubeconfig file with server and user, as kubectl has, or several with colons "
                 "between, as in KUBECONFIG. Without this key and store.server the pod's service account is used."},
       &KubernetesConfig::kubeconfig, "none", "FILE");
-  section.textKey({.path = "store.context",
-                   .fallback = "the file's current-context",
-                   .example = "production",
-                   .about = "Which context of the kubeconfig file counts."},
-                  "the name of a context", &KubernetesConfig::context, "the file's current-context", "NAME");
+  section.textKey(
+      {.path = "store.context", .example = "production", .about = "Which context of the kubeconfig file counts."},
+      "the name of a context", &KubernetesConfig::context, "the file's current-context", "NAME");
 }
 
 void addServerKeys(KubernetesSection& section) {
   section.textKey({.path = "store.server",
-                   .fallback = ofThePod,
                    .example = "https://10.0.0.1:6443",
                    .about = "The URL of the API server, if neither a pod nor a kubeconfig file provides it. "
                             "store.namespace is required then."},
                   "a URL such as https://10.0.0.1:6443", &KubernetesConfig::server, ofThePod, "URL");
   section.textKey({.path = "store.ca_file",
-                   .fallback = "the system's; in a pod its own",
                    .example = "./cluster-ca.pem",
                    .about = "A PEM file of the certificates to trust instead of the system's."},
                   "the path of a file", &KubernetesConfig::caFile, "the system's; in a pod its own", "FILE");
   section.secretKey({.path = "store.token_file",
-                     .fallback = "none; in a pod its own",
                      .example = "./token",
                      .about = "A file with the user's token. It is read again each minute, and after a "
                               "rejection."},
                     &KubernetesConfig::tokenFile, "none; in a pod its own", "FILE");
   section.textKey({.path = "store.certificate",
-                   .fallback = "none",
                    .example = "./client.crt",
                    .about = "The user's certificate (PEM), instead of a token."},
                   "the path of a file", &KubernetesConfig::certificate, "none", "FILE");
   section.secretKey({.path = "store.key",
-                     .fallback = "none",
                      .example = "./client.key",
                      .about = "The key of that certificate (PEM), without a passphrase."},
                     &KubernetesConfig::key, "none", "FILE");
 }
 
 void addObjectKeys(KubernetesSection& section) {
-  section
-      .key(
-          {.path = "store.labels",
-           .fallback = "none",
-           .example = "[team=billing]",
-           .about = "Labels for each Lease that the store writes, in addition to app.kubernetes.io/managed-by=tenure; "
-                    "a YAML list, "
-                    "or one text with commas between."},
-          labelsCodec(), [](auto& options) -> auto& { return options.labels; })
-      .derived = [](const GroupConfig&) { return "none"; };
+  section.key(
+      {.path = "store.labels",
+       .fallback = "none",
+       .example = "[team=billing]",
+       .about = "Labels for each Lease that the store writes, in addition to app.kubernetes.io/managed-by=tenure; "
+                "a YAML list, "
+                "or one text with commas between."},
+      labelsCodec(), [](auto& options) -> auto& { return options.labels; });
   section.key(
       {.path = "store.watches",
        .about = "Whether one watch of the process reports hand-overs at once. Without it, or without permission to "

@@ -19,7 +19,6 @@ constexpr const char* passwordRule = "It must hold no password.";
 void addServerKeys(PostgresqlSection& section) {
   section.textKey(
       {.path = "store.connection",
-       .fallback = "none",
        .example = "postgresql://scheduler@db1.example.org/jobs",
        .about = std::string{"The database, as libpq reads it: a URL, or host=db1,db2 dbname=jobs. The keys below "
                             "override it. Other settings come from libpq's environment variables and its defaults. "} +
@@ -55,7 +54,6 @@ void addServerKeys(PostgresqlSection& section) {
                     &PostgresqlStoreOptions::passfile, "as libpq finds it");
   section.secretKey(
       {.path = "store.password_file",
-       .fallback = "none",
        .example = "./db-password",
        .about = "A file whose first line is the password, of any mode. It is read for each connection, and "
                 "overrides service file and PGPASSWORD."},
@@ -69,37 +67,30 @@ void addServerKeys(PostgresqlSection& section) {
 }
 
 void addTlsKeys(PostgresqlSection& section) {
-  section
-      .textKey({.path = "store.sslmode",
-                .fallback = "verify-full for host names",
-                .example = "verify-full",
-                .about = "The protection of the connection: disable, allow, prefer, require, verify-ca or verify-full. "
-                         "By default a host that is given by name is verified (verify-full), and so is an "
-                         "address if sslrootcert is given; otherwise libpq's default counts (prefer)."},
-               "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
-      .field = "store.sslMode";
-  section
-      .textKey({.path = "store.sslrootcert",
-                .fallback = "the system's",
-                .example = "/etc/ssl/certs/db-ca.pem",
-                .about = "A PEM file of the authorities that are trusted, or system: those of this system, with "
-                         "sslmode verify-full. A file of that name is ./system."},
-               "the path of a file", &PostgresqlStoreOptions::sslRootCertificate, "the system's")
-      .field = "store.sslRootCertificate";
-  section
-      .textKey({.path = "store.sslcert",
-                .fallback = "none",
-                .example = "./client.crt",
-                .about = "The client's certificate, if the server requires one."},
-               "the path of a file", &PostgresqlStoreOptions::sslCertificate, "none")
-      .field = "store.sslCertificate";
-  section
-      .secretKey({.path = "store.sslkey",
-                  .fallback = "none",
-                  .example = "./client.key",
-                  .about = "The key of that certificate. libpq refuses one that others may read."},
-                 &PostgresqlStoreOptions::sslKey, "none")
-      .field = "store.sslKey";
+  section.textKey(
+      {.path = "store.sslmode",
+       .example = "verify-full",
+       .about = "The protection of the connection: disable, allow, prefer, require, verify-ca or verify-full. "
+                "By default a host that is given by name is verified (verify-full), and so is an "
+                "address if sslrootcert is given; otherwise libpq's default counts (prefer).",
+       .field = "store.sslMode"},
+      "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names");
+  section.textKey({.path = "store.sslrootcert",
+                   .example = "/etc/ssl/certs/db-ca.pem",
+                   .about = "A PEM file of the authorities that are trusted, or system: those of this system, with "
+                            "sslmode verify-full. A file of that name is ./system.",
+                   .field = "store.sslRootCertificate"},
+                  "the path of a file", &PostgresqlStoreOptions::sslRootCertificate, "the system's");
+  section.textKey({.path = "store.sslcert",
+                   .example = "./client.crt",
+                   .about = "The client's certificate, if the server requires one.",
+                   .field = "store.sslCertificate"},
+                  "the path of a file", &PostgresqlStoreOptions::sslCertificate, "none");
+  section.secretKey({.path = "store.sslkey",
+                     .example = "./client.key",
+                     .about = "The key of that certificate. libpq refuses one that others may read.",
+                     .field = "store.sslKey"},
+                    &PostgresqlStoreOptions::sslKey, "none");
 }
 
 /// What PostgreSQL calls `off` has no counterpart here, and who writes it should learn why.
@@ -138,22 +129,19 @@ void addLeaseTableKeys(PostgresqlSection& section) {
 
 void addNoticeKeys(PostgresqlSection& section) {
   section.textKey({.path = "store.listen",
-                   .fallback = "as the others",
                    .example = "host=db1.example.org port=5432",
                    .about = std::string{"The server for the connection that listens for notifications, if the others "
                                         "go through a pooler in transaction mode. "} +
                             passwordRule},
                   "a connection string without a password", &PostgresqlStoreOptions::listen, "as the others");
-  section
-      .textKey(
-          {.path = "store.liveness_dir",
-           .fallback = "none",
-           .example = "/run/tenure",
-           .about =
-               "A directory on a local disk that all candidates of this machine use. With it another candidate of this "
-               "machine takes over at once after a crash. It is created if it is missing; its parent is not."},
-          "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none")
-      .field = "store.livenessDirectory";
+  section.textKey(
+      {.path = "store.liveness_dir",
+       .example = "/run/tenure",
+       .about =
+           "A directory on a local disk that all candidates of this machine use. With it another candidate of this "
+           "machine takes over at once after a crash. It is created if it is missing; its parent is not.",
+       .field = "store.livenessDirectory"},
+      "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none");
 }
 
 void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& directory) {

@@ -29,7 +29,6 @@ store:
       choiceCodec<unsigned>({{"0600", 0600U}, {"0640", 0640U}, {"0660", 0660U}}),
       [](auto& options) -> auto& { return options.mode; });
   section.textKey({.path = "store.group",
-                   .fallback = "off",
                    .example = "billing",
                    .about = "The group of a new database, for candidates of several users (mode 0660) or for users "
                             "that only read (mode 0640). Without it the system chooses one."},
