@@ -60,70 +60,46 @@ class StoreSection {
   void hasSample(std::string lines) { row_.sample = std::move(lines); }
 
   /// `sql` gives what an administrator runs, from Options and a role.
-  template <typename Sql>
-  void schemaBy(Sql sql) {
-    row_.schemaSql = [sql](const StoreConfig& store, const std::string& role) {
-      return sql(std::get<Options>(store), role);
-    };
-  }
+  void schemaBy(auto sql) { row_.schemaSql = withOptions(sql); }
 
   /// `read` gives a StoreStatus from Options.
-  template <typename Read>
-  void filesBy(Read read) {
-    row_.readFiles = [read](const StoreConfig& store) { return read(std::get<Options>(store)); };
-  }
+  void filesBy(auto read) { row_.readFiles = withOptions(read); }
 
   /// `look` gives a FileAccess from Options.
-  template <typename Look>
-  void accessBy(Look look) {
-    row_.access = [look](const StoreConfig& store) { return look(std::get<Options>(store)); };
-  }
+  void accessBy(auto look) { row_.access = withOptions(look); }
 
   /// `directory` gives a NamedPath of Options.
-  template <typename Directory>
-  void keepsFilesIn(Directory directory) {
-    row_.directory = [directory](const StoreConfig& store) { return directory(std::get<Options>(store)); };
-  }
+  void keepsFilesIn(auto directory) { row_.directory = withOptions(directory); }
 
   /// `ask` gives ServerFacts of Options.
-  template <typename Ask>
-  void serverBy(Ask ask) {
-    row_.server = [ask](const StoreConfig& store) { return ask(std::get<Options>(store)); };
-  }
+  void serverBy(auto ask) { row_.server = withOptions(ask); }
 
   void isBuiltOn(LibraryVersion library) { row_.library = std::move(library); }
 
   /// `why` gives a text of Options.
-  template <typename Why>
-  void forgetsIf(Why why) {
-    row_.whyForgets = [why](const StoreConfig& store) { return why(std::get<Options>(store)); };
-  }
+  void forgetsIf(auto why) { row_.whyForgets = withOptions(why); }
 
   /// `rule` gives a CommitRule of Options.
-  template <typename Rule>
-  void commitsBy(Rule rule) {
-    row_.commits = [rule](const StoreConfig& store) { return rule(std::get<Options>(store)); };
-  }
+  void commitsBy(auto rule) { row_.commits = withOptions(rule); }
 
   /// `resolve` makes relative paths of Options relative to a directory.
-  template <typename Resolve>
-  void pathsBy(Resolve resolve) {
-    row_.resolvePaths = [resolve](StoreConfig& store, const std::filesystem::path& directory) {
-      resolve(std::get<Options>(store), directory);
-    };
-  }
+  void pathsBy(auto resolve) { row_.resolvePaths = withOptions(resolve); }
 
-  template <typename Make>
-  [[nodiscard]] StoreType madeBy(Make make) {
-    row_.make = [make](const StoreConfig& store, Logger logger) {
-      return make(std::get<Options>(store), std::move(logger));
-    };
+  [[nodiscard]] StoreType madeBy(auto make) {
+    row_.make = withOptions(make);
     return std::move(row_);
   }
 
   void isOfOneProcess() { row_.ofOneProcess = true; }
 
  private:
+  /// A function of a store section, which hands its Options to `call`.
+  static auto withOptions(auto call) {
+    return [call](auto& store, auto&&... more) {
+      return call(std::get<Options>(store), std::forward<decltype(more)>(more)...);
+    };
+  }
+
   StoreType row_;
 };
 
