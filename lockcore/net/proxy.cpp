@@ -4,26 +4,11 @@
 #include <utility>
 
 #include "authority.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "text.hpp"
 
 namespace tenure::net {
 namespace {
-
-constexpr std::string_view base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string base64(std::string_view in) {
-  std::string out;
-  for (std::size_t i = 0; i < in.size(); i += 3) {
-    unsigned three = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      three = three << 8U | (i + k < in.size() ? static_cast<unsigned char>(in[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      out += i + k > in.size() ? '=' : base64Digits[three >> (18U - 6U * k) & 63U];
-    }
-  }
-  return out;
-}
 
 /// A scheme by RFC 3986, 3.1, and short: other text may be a part of a password.
 bool isScheme(std::string_view text) noexcept {

@@ -121,6 +121,12 @@ void appendBase64(std::string& out, std::string_view bytes) {
   }
 }
 
+std::string base64(std::string_view bytes) {
+  std::string out;
+  appendBase64(out, bytes);
+  return out;
+}
+
 std::optional<std::string> bytesFromBase64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   std::size_t padding = 0;

@@ -23,7 +23,8 @@ TENURE_API void appendInteger(std::string& out, std::int64_t value);
 
 /// RFC 4648, with padding.
 TENURE_API void appendBase64(std::string& out, std::string_view bytes);
-/// Empty for anything that is not base64 with its padding.
+[[nodiscard]] TENURE_API std::string base64(std::string_view bytes);
+/// Empty for anything that is not base64 with its padding in its only correct spelling.
 [[nodiscard]] TENURE_API std::optional<std::string> bytesFromBase64(std::string_view text);
 
 /// Empty if a key or value is not UTF-8: JSON cannot hold it.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "fence_claims.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "structured_field.hpp"
 
 namespace tenure {
@@ -71,7 +72,7 @@ std::optional<FenceKey> parseFenceKey(std::string_view text) {
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
   const std::string_view id = text.substr(0, space);
-  auto secret = http_fence::bytesFromBase64(text.substr(std::min(text.find_first_not_of(' ', space), text.size())));
+  auto secret = bytesFromBase64(text.substr(std::min(text.find_first_not_of(' ', space), text.size())));
   if (!isKeyId(id) || !secret || secret->empty()) return std::nullopt;
   return FenceKey{std::string{id}, *std::move(secret)};
 }

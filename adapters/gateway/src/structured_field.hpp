@@ -17,12 +17,6 @@ inline constexpr std::size_t maxKeyBytes = 64;
 [[nodiscard]] std::string quotedField(std::string_view text);
 [[nodiscard]] std::string bytesField(std::string_view bytes);
 
-// RFC 4648 with padding: the bytes between the colons of a Byte Sequence, and the secrets of keys.
-
-[[nodiscard]] std::string base64(std::string_view bytes);
-/// Empty for anything that is not base64 with its padding in its only correct spelling.
-[[nodiscard]] std::optional<std::string> bytesFromBase64(std::string_view text);
-
 /// Reads from the front. Each reader leaves the cursor where it was if there is nothing of its kind.
 class FieldReader {
  public:

@@ -30,12 +30,6 @@ object& objectAt(object& in, std::string_view name) {
   return value.get_object();
 }
 
-std::string base64(const std::string& bytes) {
-  std::string out;
-  appendBase64(out, bytes);
-  return out;
-}
-
 /// An object under change.
 class Edit {
  public:
