@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "environment.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/output_writer.hpp"
 #include "lockcore/runtime/system_error.hpp"
@@ -77,11 +78,7 @@ std::string toJsonOfFailure(int code) {
 
 void complain(const std::string& message) {
   std::string out = "tenure: ";
-  for (std::size_t begin = 0; begin <= message.size();) {
-    const std::size_t end = std::min(message.find('\n', begin), message.size());
-    out += shown(std::string_view{message}.substr(begin, end - begin)) + '\n';
-    begin = end + 1;
-  }
+  for (const std::string_view line : split(message, '\n')) out += shown(line) + '\n';
   tell(out);
 }
 

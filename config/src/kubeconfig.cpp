@@ -12,6 +12,7 @@
 #include <tenure/config/load_group.hpp>
 
 #include "kubeconfig_file.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/directory.hpp"
@@ -296,8 +297,8 @@ bool isList(const std::string& text) {
 
 std::vector<std::string> pathsIn(const std::string& list) {
   std::vector<std::string> paths;
-  for (std::string rest = list + ':'; !rest.empty(); rest.erase(0, rest.find(':') + 1)) {
-    if (rest.front() != ':') paths.push_back(rest.substr(0, rest.find(':')));
+  for (const std::string_view path : split(list, ':')) {
+    if (!path.empty()) paths.emplace_back(path);
   }
   return paths;
 }

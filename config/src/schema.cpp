@@ -142,12 +142,10 @@ using Names = std::vector<std::string>;
 
 boost::system::result<Names, ValueFault> parseNames(std::string_view text) {
   Names names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view name = trimmed(text.substr(begin, end - begin), " ");
+  for (const std::string_view part : split(text, ',')) {
+    const std::string_view name = trimmed(part, " ");
     if (name.empty()) return ValueFault{"has an empty name; write names with single commas between"};
     names.emplace_back(name);
-    begin = end + 1;
   }
   return names;
 }

@@ -74,9 +74,7 @@ std::string nameInHost(std::string_view host) {
   if (!port.empty() && port != ":" && (port.front() != ':' || !portOf(port.substr(1)))) return {};
   std::string name{host.substr(bracketed ? 1 : 0, end - (bracketed ? 1 : 0))};
   if (!bracketed && name.ends_with('.')) name.pop_back();
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return name;
+  return lowered(name);
 }
 
 std::string faultOfHost(const std::string& host) {

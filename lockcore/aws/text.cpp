@@ -26,16 +26,6 @@ bool mayBeSecret(char c) noexcept { return isUnreserved(c) || c == '+' || c == '
 
 }  // namespace
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> out;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    out.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return out;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::vector<std::string> shellWords(std::string_view text) {
   std::vector<std::string> words;
   char quote = '\0';

@@ -1,4 +1,4 @@
-// Small texts of AWS: splitting, percent encoding, times.
+// Small texts of AWS: words of a command, percent encoding, times.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,6 @@
 #include "lockcore/port/ascii_text.hpp"
 
 namespace tenure::aws {
-
-[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// As Python's shlex.split gives them: quotation marks and backslashes count, nothing is expanded. Empty: a quotation
 /// has no end.

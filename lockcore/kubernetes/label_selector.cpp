@@ -1,8 +1,7 @@
 #include "label_selector.hpp"
 
-#include <algorithm>
-
 #include "annotations.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "names.hpp"
 
@@ -29,12 +28,6 @@ Part partFrom(std::string_view text) {
   return part;
 }
 
-std::string_view withoutSpaces(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 std::string faultOf(std::string_view text, const Part& part) {
   if (!isLabelName(part.name) || !isLabelValue(part.value)) {
     return inQuotes(text) + " is not a selector by equality; write NAME=VALUE, several with commas between";
@@ -47,13 +40,11 @@ std::string faultOf(std::string_view text, const Part& part) {
 
 std::string faultOfSelector(std::string_view text) {
   bool restricts = false;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view one = withoutSpaces(text.substr(begin, end - begin));
+  for (const std::string_view each : split(text, ',')) {
+    const std::string_view one = trimmed(each, " ");
     const Part part = partFrom(one);
     if (std::string fault = faultOf(one, part); !fault.empty()) return fault;
     restricts = restricts || part.equal;
-    begin = end + 1;
   }
   return restricts ? std::string{} : "has no NAME=VALUE, so it finds the pods of others too";
 }

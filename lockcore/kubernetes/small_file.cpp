@@ -2,13 +2,13 @@
 
 #include <cstddef>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {
 
 constexpr std::size_t longestSmallFile = std::size_t{64} << 10U;
-constexpr const char* whiteSpace = " \t\r\n";
 
 }  // namespace
 
@@ -18,9 +18,7 @@ StoreResult<std::string> smallFile(const std::string& what, const std::string& p
     const FileError& error = text.error();
     return StoreError{ErrorClass::credentials, "the " + what + " " + path + " " + error.why, !error.bySystem};
   }
-  text->erase(0, text->find_first_not_of(whiteSpace));
-  text->erase(text->find_last_not_of(whiteSpace) + 1);
-  return *std::move(text);
+  return std::string{trimmed(*text)};
 }
 
 }  // namespace tenure::kubernetes_store

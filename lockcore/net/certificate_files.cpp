@@ -1,5 +1,4 @@
 
-#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -8,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "system_bundle.hpp"
@@ -79,10 +79,8 @@ std::string systemsFile() {
 std::vector<std::string> systemsDirectories() {
   const std::string list = systemsPlace(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
   std::vector<std::string> out;
-  for (std::size_t at = 0; at < list.size();) {
-    const std::size_t end = std::min(list.find(':', at), list.size());
-    if (end > at) out.push_back(list.substr(at, end - at));
-    at = end + 1;
+  for (const std::string_view directory : split(list, ':')) {
+    if (!directory.empty()) out.emplace_back(directory);
   }
   return out;
 }

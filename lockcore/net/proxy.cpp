@@ -16,30 +16,11 @@ bool isScheme(std::string_view text) noexcept {
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string_view::npos;
 }
 
-std::optional<std::string> percentDecoded(std::string_view in) {
-  std::string out;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (in[i] != '%') {
-      out += in[i];
-      continue;
-    }
-    unsigned value = 0;
-    const std::string_view digits = in.substr(i + 1, 2);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    if (digits.size() != 2 || error != std::errc{} || end != digits.data() + 2) return std::nullopt;
-    out += static_cast<char>(value);
-    i += 2;
-  }
-  return out;
-}
-
 /// Calls `use` with each part between commas, without blanks around it.
 template <class Use>
 void forEachPart(std::string_view text, const Use& use) {
-  while (!text.empty()) {
-    const auto comma = std::min(text.find(','), text.size());
-    if (const auto part = trimmed(text.substr(0, comma)); !part.empty()) use(part);
-    text.remove_prefix(std::min(comma + 1, text.size()));
+  for (const std::string_view each : split(text, ',')) {
+    if (const auto part = trimmed(each); !part.empty()) use(part);
   }
 }
 

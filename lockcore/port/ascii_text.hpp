@@ -73,6 +73,17 @@ inline constexpr std::string_view hexDigits{"0123456789abcdef"};
   return text.substr(0, text.find_last_not_of(blank) + 1);
 }
 
+/// The parts between separators: at least one, and as many as there are separators and one more.
+[[nodiscard]] inline std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    out.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
 /// Parts of `text`, without the white space round them.
 [[nodiscard]] inline std::vector<std::string_view> wordsOf(std::string_view text) {
   constexpr std::string_view blank = " \t\n\v\f\r";
@@ -93,6 +104,22 @@ inline constexpr std::string_view hexDigits{"0123456789abcdef"};
     text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
   }
   return lines;
+}
+
+/// With the byte for each %XX; empty: a % has no two digits after it.
+[[nodiscard]] inline std::optional<std::string> percentDecoded(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out += text[at];
+      continue;
+    }
+    const auto byte = numberFrom<unsigned char>(text.substr(at + 1, 2), 16);
+    if (!byte || at + 2 >= text.size()) return std::nullopt;
+    out += static_cast<char>(*byte);
+    at += 2;
+  }
+  return out;
 }
 
 }  // namespace tenure

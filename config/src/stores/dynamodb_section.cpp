@@ -22,9 +22,7 @@ using Tags = std::map<std::string, std::string>;
 
 boost::system::result<Tags, ValueFault> parseTags(std::string_view text) {
   Tags tags;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view tag = text.substr(begin, end - begin);
+  for (const std::string_view tag : split(text, ',')) {
     const std::size_t equals = tag.find('=');
     const std::string name{trimmed(tag.substr(0, std::min(equals, tag.size())), " ")};
     if (equals == std::string_view::npos || name.empty()) {
@@ -33,7 +31,6 @@ boost::system::result<Tags, ValueFault> parseTags(std::string_view text) {
     if (!tags.emplace(name, std::string{trimmed(tag.substr(equals + 1), " ")}).second) {
       return ValueFault{"the tag " + inQuotes(name) + " is given twice"};
     }
-    begin = end + 1;
   }
   return tags;
 }

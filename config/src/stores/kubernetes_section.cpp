@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -10,6 +9,7 @@
 #include "config/src/store_section.hpp"
 #include "lockcore/kubernetes/bearer_token.hpp"
 #include "lockcore/kubernetes/pod.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 
@@ -149,11 +149,8 @@ void resolveFilesOfKubernetes(KubernetesConfig& options, const std::filesystem::
     return;
   }
   std::string list;
-  for (std::size_t begin = 0; begin <= options.kubeconfig.size();) {
-    const std::size_t end = std::min(options.kubeconfig.find(':', begin), options.kubeconfig.size());
-    list += (begin == 0 ? "" : ":") + resolved(options.kubeconfig.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const std::string_view path : split(options.kubeconfig, ':')) list += resolved(std::string{path}) + ':';
+  list.pop_back();
   options.kubeconfig = list;
 }
 

@@ -1,6 +1,5 @@
 #include "cron_fields.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -65,12 +64,8 @@ class FieldReader {
 
   [[nodiscard]] bool read(std::string_view field) {
     parsed_.star = field.front() == '*';  // as cron, which looks at no other character
-    std::size_t begin = 0;
-    while (true) {
-      const std::size_t comma = std::min(field.find(',', begin), field.size());
-      if (!readItem(field.substr(begin, comma - begin))) return false;
-      if (comma == field.size()) break;
-      begin = comma + 1;
+    for (const std::string_view item : split(field, ',')) {
+      if (!readItem(item)) return false;
     }
     // Day 7 of the week is Sunday; no other field has a number above 59.
     if (rule_.most == sunday) parsed_.numbers = (parsed_.numbers | parsed_.numbers >> sunday) & 0x7FU;

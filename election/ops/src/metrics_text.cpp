@@ -6,6 +6,7 @@
 
 #include <tenure/lockcore/logger.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
 #include "metric_table.hpp"
 
 namespace tenure::ops {
@@ -116,10 +117,9 @@ MetricFamily filled(const MetricSpec& spec, const std::vector<Snapshot>& elector
 
 /// What stands before the next `mark`, which is removed with it, without blanks at its ends.
 std::string_view nextPart(std::string_view& text, char mark) {
-  std::string_view part = text.substr(0, text.find(mark));
+  const std::string_view part = text.substr(0, text.find(mark));
   text.remove_prefix(std::min(part.size() + 1, text.size()));
-  part.remove_prefix(std::min(part.find_first_not_of(" \t"), part.size()));
-  return part.substr(0, part.find_last_not_of(" \t") + 1);
+  return trimmed(part, " \t");
 }
 
 /// One type of an Accept header, in small letters: `text/plain; version=0.0.4; q=0.5`.
@@ -172,8 +172,7 @@ std::string boundText(std::size_t bucket) {
 }
 
 std::string_view metricsTypeFor(std::string accept) {
-  std::transform(accept.begin(), accept.end(), accept.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? c | 0x20 : c; });
+  accept = lowered(accept);
   std::string_view best = plainMetricsType;
   double quality = 0;
   for (std::string_view rest = accept; !rest.empty();) {

@@ -10,6 +10,7 @@
 
 #include "lockcore/net/ip_address.hpp"
 #include "lockcore/net/system_bundle.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 
@@ -76,18 +77,6 @@ Settings partsAndString(const PostgresqlStoreOptions& options) {
   return settings;
 }
 
-std::vector<std::string> splitAtCommas(const std::string& text) {
-  std::vector<std::string> parts{""};
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back().push_back(c);
-    }
-  }
-  return parts;
-}
-
 /// The directory where libpq looks for the socket of a host that is named nowhere.
 std::string directoryOfSocket() {
   const ConnectionHandle connection =
@@ -113,7 +102,7 @@ void fillGaps(std::vector<Host>& hosts, const Settings& found, const std::string
 std::vector<Host> hostsIn(const Settings& found) {
   const auto list = [&](const char* keyword) {
     const auto at = found.find(keyword);
-    return at == found.end() ? std::vector<std::string>{} : splitAtCommas(at->second);
+    return at == found.end() ? std::vector<std::string_view>{} : split(at->second, ',');
   };
   const auto names = list("host"), addresses = list("hostaddr"), ports = list("port");
   std::vector<Host> hosts(std::max<std::size_t>({names.size(), addresses.size(), 1}));
