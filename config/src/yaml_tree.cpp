@@ -53,10 +53,11 @@ class TreeBuilder final : public YAML::EventHandler {
   TreeBuilder(const SourceText& source, YamlDocument& document, bool raw)
       : source_{source}, document_{document}, raw_{raw} {}
 
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = offsetOf(mark); }
   void OnDocumentEnd() override { whole_ = true; }
 
   [[nodiscard]] bool isWhole() const noexcept { return whole_; }
+  [[nodiscard]] std::size_t start() const noexcept { return start_; }
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     complete(made(YamlNode::Kind::nothing, mark, "?", anchor));
@@ -171,26 +172,8 @@ class TreeBuilder final : public YAML::EventHandler {
   std::vector<Level> levels_;
   std::size_t tooDeep_{0};  ///< open levels below the deepest one; they are left out
   std::size_t skippedOffset_{0};
+  std::size_t start_{0};
   bool whole_{false};
-};
-
-/// Accepts further documents and ignores their content.
-class IgnoreEvents final : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& mark) override { offset = offsetOf(mark); }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                const std::string& /*value*/) override {}
-  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                       YAML::EmitterStyle::value /*style*/) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                  YAML::EmitterStyle::value /*style*/) override {}
-  void OnMapEnd() override {}
-
-  std::size_t offset{0};
 };
 
 /// yaml-cpp's messages (exceptions.h, ErrorMsg) in plainer words.
@@ -294,9 +277,10 @@ YamlDocument parsed(const SourceText& source, bool raw) {
   try {
     YAML::Parser parser{stream};
     if (!parser.HandleNextDocument(builder) || raw) return document;
-    IgnoreEvents further;
+    YamlDocument ignored;  // nobody asks what is in it
+    TreeBuilder further{source, ignored, false};
     if (parser.HandleNextDocument(further)) {
-      document.faults.push_back(furtherDocument(source, further.offset));
+      document.faults.push_back(furtherDocument(source, further.start()));
       document.fatal = true;
     }
   } catch (const YAML::Exception& e) {
