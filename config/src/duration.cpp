@@ -1,5 +1,6 @@
 #include "duration.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -19,25 +20,13 @@ constexpr std::array<Unit, 4> units{{{"h", 3'600'000}, {"m", 60'000}, {"s", 1'00
 constexpr std::int64_t longest = longestDuration.count();
 constexpr std::string_view unitNames = "units are ms, s, m and h";
 
-/// Spellings that other programs have, for suggestions only.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 17> foreignUnits{{{"sec", "s"},
-                                                                                      {"secs", "s"},
-                                                                                      {"second", "s"},
-                                                                                      {"seconds", "s"},
-                                                                                      {"S", "s"},
-                                                                                      {"min", "m"},
-                                                                                      {"mins", "m"},
-                                                                                      {"minute", "m"},
-                                                                                      {"minutes", "m"},
-                                                                                      {"hr", "h"},
-                                                                                      {"hour", "h"},
-                                                                                      {"hours", "h"},
-                                                                                      {"H", "h"},
-                                                                                      {"msec", "ms"},
-                                                                                      {"millis", "ms"},
-                                                                                      {"MS", "ms"},
-                                                                                      {"milliseconds", "ms"}}};
-
+/// Our units with the spellings that other programs have, for suggestions only.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> foreignUnits{{
+    {"s", "sec secs second seconds S"},
+    {"m", "min mins minute minutes"},
+    {"h", "hr hour hours H"},
+    {"ms", "msec millis MS milliseconds"},
+}};
 constexpr std::array<std::string_view, 6> finerUnits{"us", "ns", "\xC2\xB5s", "\xCE\xBCs", "usec", "nsec"};
 
 std::string_view takeDigits(std::string_view& rest) {
@@ -147,8 +136,10 @@ class DurationReader {
       if (name == finer) return inQuotes(text_) + " is finer than a millisecond; " + std::string{unitNames};
     }
     std::string message = inQuotes(text_) + " has the unknown unit " + inQuotes(name);
-    for (const auto& [foreign, ours] : foreignUnits) {
-      if (name == foreign) message += " (did you mean \"" + std::string{ours} + "\"?)";
+    for (const auto& [ours, foreign] : foreignUnits) {
+      const auto words = wordsOf(foreign);
+      const bool isMeant = std::find(words.begin(), words.end(), name) != words.end();
+      if (isMeant) message += " (did you mean \"" + std::string{ours} + "\"?)";
     }
     return message + "; " + std::string{unitNames};
   }
