@@ -20,81 +20,75 @@ struct Shape {
 };
 using Kind = Shape::Kind;
 
+/// With these members.
+Shape objectWith(std::vector<std::pair<std::string_view, const Shape*>> fields) {
+  return {Kind::object, nullptr, std::move(fields)};
+}
+
 const Shape textShape{Kind::text}, booleanShape{Kind::boolean}, dataShape{Kind::data};
 
 const Shape& shapeOfExtensions() {
   static const Shape anything{Kind::anything};
-  static const Shape extension{Kind::object, nullptr, {{"name", &textShape}, {"extension", &anything}}};
+  static const Shape extension = objectWith({{"name", &textShape}, {"extension", &anything}});
   static const Shape extensions{Kind::list, &extension};
   return extensions;
 }
 
 const Shape& shapeOfUser() {
   static const Shape texts{Kind::list, &textShape}, textsByName{Kind::map, &texts}, textByName{Kind::map, &textShape};
-  static const Shape provider{Kind::object, nullptr, {{"name", &textShape}, {"config", &textByName}}};
-  static const Shape variable{Kind::object, nullptr, {{"name", &textShape}, {"value", &textShape}}};
+  static const Shape provider = objectWith({{"name", &textShape}, {"config", &textByName}});
+  static const Shape variable = objectWith({{"name", &textShape}, {"value", &textShape}});
   static const Shape variables{Kind::list, &variable};
-  static const Shape program{Kind::object,
-                             nullptr,
-                             {{"command", &textShape},
-                              {"args", &texts},
-                              {"env", &variables},
-                              {"apiVersion", &textShape},
-                              {"installHint", &textShape},
-                              {"provideClusterInfo", &booleanShape},
-                              {"interactiveMode", &textShape}}};
-  static const Shape user{Kind::object,
-                          nullptr,
-                          {{"client-certificate", &textShape},
-                           {"client-certificate-data", &dataShape},
-                           {"client-key", &textShape},
-                           {"client-key-data", &dataShape},
-                           {"token", &textShape},
-                           {"tokenFile", &textShape},
-                           {"as", &textShape},
-                           {"as-uid", &textShape},
-                           {"as-groups", &texts},
-                           {"as-user-extra", &textsByName},
-                           {"username", &textShape},
-                           {"password", &textShape},
-                           {"auth-provider", &provider},
-                           {"exec", &program},
-                           {"extensions", &shapeOfExtensions()}}};
+  static const Shape program = objectWith({{"command", &textShape},
+                                           {"args", &texts},
+                                           {"env", &variables},
+                                           {"apiVersion", &textShape},
+                                           {"installHint", &textShape},
+                                           {"provideClusterInfo", &booleanShape},
+                                           {"interactiveMode", &textShape}});
+  static const Shape user = objectWith({{"client-certificate", &textShape},
+                                        {"client-certificate-data", &dataShape},
+                                        {"client-key", &textShape},
+                                        {"client-key-data", &dataShape},
+                                        {"token", &textShape},
+                                        {"tokenFile", &textShape},
+                                        {"as", &textShape},
+                                        {"as-uid", &textShape},
+                                        {"as-groups", &texts},
+                                        {"as-user-extra", &textsByName},
+                                        {"username", &textShape},
+                                        {"password", &textShape},
+                                        {"auth-provider", &provider},
+                                        {"exec", &program},
+                                        {"extensions", &shapeOfExtensions()}});
   return user;
 }
 
 const Shape& shapeOfFile() {
-  static const Shape cluster{Kind::object,
-                             nullptr,
-                             {{"server", &textShape},
-                              {"tls-server-name", &textShape},
-                              {"insecure-skip-tls-verify", &booleanShape},
-                              {"certificate-authority", &textShape},
-                              {"certificate-authority-data", &dataShape},
-                              {"proxy-url", &textShape},
-                              {"disable-compression", &booleanShape},
-                              {"extensions", &shapeOfExtensions()}}};
-  static const Shape context{
-      Kind::object,
-      nullptr,
-      {{"cluster", &textShape}, {"user", &textShape}, {"namespace", &textShape}, {"extensions", &shapeOfExtensions()}}};
-  static const Shape namedCluster{Kind::object, nullptr, {{"name", &textShape}, {"cluster", &cluster}}};
-  static const Shape namedUser{Kind::object, nullptr, {{"name", &textShape}, {"user", &shapeOfUser()}}};
-  static const Shape namedContext{Kind::object, nullptr, {{"name", &textShape}, {"context", &context}}};
+  static const Shape cluster = objectWith({{"server", &textShape},
+                                           {"tls-server-name", &textShape},
+                                           {"insecure-skip-tls-verify", &booleanShape},
+                                           {"certificate-authority", &textShape},
+                                           {"certificate-authority-data", &dataShape},
+                                           {"proxy-url", &textShape},
+                                           {"disable-compression", &booleanShape},
+                                           {"extensions", &shapeOfExtensions()}});
+  static const Shape context = objectWith(
+      {{"cluster", &textShape}, {"user", &textShape}, {"namespace", &textShape}, {"extensions", &shapeOfExtensions()}});
+  static const Shape namedCluster = objectWith({{"name", &textShape}, {"cluster", &cluster}});
+  static const Shape namedUser = objectWith({{"name", &textShape}, {"user", &shapeOfUser()}});
+  static const Shape namedContext = objectWith({{"name", &textShape}, {"context", &context}});
   static const Shape clusters{Kind::named, &namedCluster}, users{Kind::named, &namedUser},
       contexts{Kind::named, &namedContext};
-  static const Shape preferences{
-      Kind::object, nullptr, {{"colors", &booleanShape}, {"extensions", &shapeOfExtensions()}}};
-  static const Shape file{Kind::object,
-                          nullptr,
-                          {{"kind", &textShape},
-                           {"apiVersion", &textShape},
-                           {"preferences", &preferences},
-                           {"clusters", &clusters},
-                           {"users", &users},
-                           {"contexts", &contexts},
-                           {"current-context", &textShape},
-                           {"extensions", &shapeOfExtensions()}}};
+  static const Shape preferences = objectWith({{"colors", &booleanShape}, {"extensions", &shapeOfExtensions()}});
+  static const Shape file = objectWith({{"kind", &textShape},
+                                        {"apiVersion", &textShape},
+                                        {"preferences", &preferences},
+                                        {"clusters", &clusters},
+                                        {"users", &users},
+                                        {"contexts", &contexts},
+                                        {"current-context", &textShape},
+                                        {"extensions", &shapeOfExtensions()}});
   return file;
 }
 
