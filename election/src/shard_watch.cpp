@@ -15,10 +15,8 @@ constexpr std::size_t choices = 8;
 template <class Number>
 std::optional<Number> valueOf(std::string_view name, std::string_view text) {
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
+    const std::string_view word = takeUpTo(text, ' ');
     if (word.starts_with(name)) return numberFrom<Number>(word.substr(name.size()));
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return std::nullopt;
 }

@@ -84,6 +84,13 @@ inline constexpr std::string_view hexDigits{"0123456789abcdef"};
   }
 }
 
+/// What stands before the next `mark`, which is removed with it; without one, all of the text.
+[[nodiscard]] constexpr std::string_view takeUpTo(std::string_view& text, char mark) noexcept {
+  const std::string_view part = text.substr(0, text.find(mark));
+  text.remove_prefix(std::min(part.size() + 1, text.size()));
+  return part;
+}
+
 /// Parts of `text`, without the white space round them.
 [[nodiscard]] inline std::vector<std::string_view> wordsOf(std::string_view text) {
   constexpr std::string_view blank = " \t\n\v\f\r";

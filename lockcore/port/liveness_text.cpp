@@ -1,6 +1,5 @@
 #include "liveness_text.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "ascii_text.hpp"
@@ -12,14 +11,9 @@ std::string livenessText(const LivenessFile& file) {
 }
 
 std::optional<LivenessFile> livenessFileFrom(std::string_view text) {
-  const auto next = [&text] {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    return word;
-  };
-  const auto device = numberFrom<std::uint64_t>(next());
-  const auto inode = numberFrom<std::uint64_t>(next());
-  const std::string bootId{next()};
+  const auto device = numberFrom<std::uint64_t>(takeUpTo(text, ' '));
+  const auto inode = numberFrom<std::uint64_t>(takeUpTo(text, ' '));
+  const std::string bootId{takeUpTo(text, ' ')};
   if (!device || !inode || bootId.empty() || text.empty()) return std::nullopt;
   return LivenessFile{std::string{text}, bootId, *device, *inode};
 }

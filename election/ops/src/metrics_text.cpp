@@ -116,11 +116,7 @@ MetricFamily filled(const MetricSpec& spec, const std::vector<Snapshot>& elector
 }
 
 /// What stands before the next `mark`, which is removed with it, without blanks at its ends.
-std::string_view nextPart(std::string_view& text, char mark) {
-  const std::string_view part = text.substr(0, text.find(mark));
-  text.remove_prefix(std::min(part.size() + 1, text.size()));
-  return trimmed(part, " \t");
-}
+std::string_view nextPart(std::string_view& text, char mark) { return trimmed(takeUpTo(text, mark), " \t"); }
 
 /// One type of an Accept header, in small letters: `text/plain; version=0.0.4; q=0.5`.
 struct AcceptedType {

@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <utility>
 
 #include "lockcore/kubernetes/replies.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "record_codec.hpp"
 #include "state.hpp"
 
@@ -21,9 +21,7 @@ std::string textOf(const PageStart& place) { return place.last + (place.renewed 
 
 PageStart startFrom(std::string_view text) {
   if (text.empty()) return {};
-  const std::size_t space = std::min(text.find(' '), text.size());
-  PageStart place{std::string{text.substr(0, space)}};
-  text.remove_prefix(std::min(space + 1, text.size()));
+  PageStart place{std::string{takeUpTo(text, ' ')}};
   place.renewed = text.starts_with('~');
   place.next = text.substr(place.renewed ? 1 : 0);
   return place;
