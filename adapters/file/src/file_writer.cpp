@@ -68,10 +68,12 @@ FileWriter::Fault FileWriter::commitPrepared(const Held& held) {
     // writers without a common lock can do.
     return names_.errorOf("renaming the fence", -code, code == -ENOENT);
   }
-  if (const int code = files_.syncDirectory(held.directory); code < 0) {
-    return names_.errorOf("syncing the directory", -code, true);
-  }
-  return std::nullopt;
+  return syncDirectory(held, true);
+}
+
+FileWriter::Fault FileWriter::syncDirectory(const Held& held, bool mayBeWritten) {
+  const int code = files_.syncDirectory(held.directory);
+  return code < 0 ? Fault{names_.errorOf("syncing the directory", -code, mayBeWritten)} : std::nullopt;
 }
 
 FenceResult<FenceState> FileWriter::load(int fence) {
@@ -105,8 +107,7 @@ FileWriter::Fault FileWriter::recover(const Held& held, const FenceState& state)
     const int code = files_.rename(held.directory, content, names_.content);
     if (code < 0 && code != -ENOENT)
       return names_.errorOf("putting the accepted content " + names_.whole(content) + " in place", -code);
-    if (const int synced = files_.syncDirectory(held.directory); synced < 0)
-      return names_.errorOf("syncing the directory", -synced);
+    if (auto fault = syncDirectory(held, false)) return fault;
   }
   // Left by a writer that was killed; it may be as large as the free part of the disk. If it cannot be removed, the
   // content is still correct.
@@ -173,8 +174,7 @@ FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view by
       // The fence must not count bytes of a file whose name a power failure could remove. A writer that was killed may
       // have made the file without syncing the directory.
       const bool mayBeNew = fresh || state.length == 0;
-      const int code = mayBeNew ? files_.syncDirectory(held.directory) : 0;
-      if (code < 0) return names_.errorOf("syncing the directory", -code);
+      if (auto fault = mayBeNew ? syncDirectory(held, false) : std::nullopt) return fault;
     }
     state.length += bytes.size();
     state.replaced = false;
@@ -189,11 +189,9 @@ FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view b
     state.replaced = true;
     const std::string content = names_.replacement(state.sequence);
     if (auto fault = fillContent(held, content, bytes)) return fault;
-    auto fault = [&]() -> Fault {
-      // The fence must not name a content whose own name a power failure could remove.
-      const int code = files_.syncDirectory(held.directory);
-      return code < 0 ? names_.errorOf("syncing the directory", -code) : prepare(held, state);
-    }();
+    // The fence must not name a content whose own name a power failure could remove.
+    auto fault = syncDirectory(held, false);
+    if (!fault) fault = prepare(held, state);
     if (fault) {
       (void)files_.remove(held.directory,
                           content);  // not after commitPrepared(): a rename that failed may have been carried out
@@ -204,9 +202,7 @@ FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view b
     if (const int code = files_.rename(held.directory, content, names_.content); code < 0) {
       return names_.errorOf("putting the accepted content " + names_.whole(content) + " in place", -code, true);
     }
-    if (const int code = files_.syncDirectory(held.directory); code < 0)
-      return names_.errorOf("syncing the directory", -code, true);
-    return std::nullopt;
+    return syncDirectory(held, true);
   });
 }
 
@@ -237,8 +233,7 @@ std::optional<FenceError> FileWriter::open() {
     if (state.has_error()) return state.error();
     if (auto left = recover(held, *state)) return left;
     // A writer that was killed may have renamed the fence without syncing the directory.
-    const int code = files_.syncDirectory(held.directory);
-    return code < 0 ? Fault{names_.errorOf("syncing the directory", -code)} : std::nullopt;
+    return syncDirectory(held, false);
   });
 }
 

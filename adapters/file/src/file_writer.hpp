@@ -43,6 +43,7 @@ class FileWriter {
   [[nodiscard]] Fault commit(const Held& held, const FenceState& state);
   [[nodiscard]] Fault prepare(const Held& held, const FenceState& state);
   [[nodiscard]] Fault commitPrepared(const Held& held);
+  [[nodiscard]] Fault syncDirectory(const Held& held, bool mayBeWritten);
   /// The owner and the access rights that a new file gets.
   struct Likeness {
     Files::Kind kind{Files::Kind::newBeside};
