@@ -55,9 +55,7 @@ bool JobProcesses::belongs(pid_t process, bool& inGroup) {
 }
 
 std::size_t JobProcesses::refresh(const Hurry& hurry) {
-  members_.erase(std::remove_if(members_.begin(), members_.end(),
-                                [](const Member& member) { return hasEnded(member.pidfd.get()); }),
-                 members_.end());
+  std::erase_if(members_, [](const Member& member) { return hasEnded(member.pidfd.get()); });
   std::size_t found = 0;
   if (!procIsOurs()) {  // its numbers are those of strangers
     searched_ = true;

@@ -135,9 +135,7 @@ LeaseGate::Effects LeaseGate::end(Ticket ticket) {
 }
 
 LeaseGate::Effects LeaseGate::leave(Ticket ticket) {
-  waiting_.erase(
-      std::remove_if(waiting_.begin(), waiting_.end(), [&](const Waiter& waiter) { return waiter.ticket == ticket; }),
-      waiting_.end());
+  std::erase_if(waiting_, [&](const Waiter& waiter) { return waiter.ticket == ticket; });
   return {};
 }
 
