@@ -2,6 +2,7 @@
 // it more than the port for authors has (<tenure/lockcore/register.hpp>).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,18 @@ namespace tenure::stored {
 
 /// What a look is doing, for messages. A look by a process that does not hold the lease may wait.
 inline constexpr std::string_view reading = "reading";
+
+/// Shared by a store, or its register, and their calls under way.
+struct AnswersCalls {
+  const std::shared_ptr<Scheduler> scheduler;
+
+  /// Answers a call without asking anybody.
+  template <class Answer>
+  void post(std::function<void(Answer)> handler, Answer answer) const {
+    scheduler->post(
+        [handler = std::move(handler), answer = std::move(answer)]() mutable { handler(std::move(answer)); });
+  }
+};
 
 /// Each function has a default that suits any register.
 class TENURE_API RegisterExtras {

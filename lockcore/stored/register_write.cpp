@@ -83,9 +83,9 @@ void decideFrom(const WritePtr& write, const LoadedLease& seen, int tries) {
 }  // namespace
 
 RegisterCore::RegisterCore(RegisterParts& parts)
-    : leases{std::move(parts.leases)},
+    : AnswersCalls{std::move(parts.scheduler)},
+      leases{std::move(parts.leases)},
       extras{std::move(parts.extras)},
-      scheduler{std::move(parts.scheduler)},
       hints{parts.hints ? std::make_shared<HintWatcher>(std::move(parts.hints), scheduler, std::move(parts.logger),
                                                         leases->where())
                         : nullptr} {}

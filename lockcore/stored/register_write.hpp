@@ -20,21 +20,13 @@ struct KnownLease {
 };
 
 /// Shared by a store and its calls under way.
-struct RegisterCore {
+struct RegisterCore : AnswersCalls {
   explicit RegisterCore(RegisterParts& parts);
 
   const std::shared_ptr<Register> leases;
   const std::shared_ptr<RegisterExtras> extras;
-  const std::shared_ptr<Scheduler> scheduler;
   const std::shared_ptr<HintWatcher> hints;  ///< null: the store does not watch
   HeldStates<KnownLease> known{};
-
-  /// Answers a call without asking anybody.
-  template <class Answer>
-  void post(std::function<void(Answer)> handler, Answer answer) const {
-    scheduler->post(
-        [handler = std::move(handler), answer = std::move(answer)]() mutable { handler(std::move(answer)); });
-  }
 };
 using RegisterCorePtr = std::shared_ptr<RegisterCore>;
 

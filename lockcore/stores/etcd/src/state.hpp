@@ -23,25 +23,17 @@
 namespace tenure::etcd_store {
 
 /// Shared by the store and its calls under way, so these are answered even when the store is gone.
-struct Core {
+struct Core : stored::AnswersCalls {
   Core(Keys keysOfStore, std::string description, std::shared_ptr<Scheduler> tasks, std::weak_ptr<Gateway> members)
-      : keys{std::move(keysOfStore)},
+      : AnswersCalls{std::move(tasks)},
+        keys{std::move(keysOfStore)},
         where{std::move(description)},
-        scheduler{std::move(tasks)},
         gateway{std::move(members)} {}
 
   Keys keys;
   std::string where;  ///< describes the store
-  std::shared_ptr<Scheduler> scheduler;
   /// Owned by the store. When the store is destroyed, it answers the requests under way, and no call starts another.
   std::weak_ptr<Gateway> gateway;
-
-  /// Answers a call without asking anybody.
-  template <class Answer>
-  void post(std::function<void(Answer)> handler, Answer answer) const {
-    scheduler->post(
-        [handler = std::move(handler), answer = std::move(answer)]() mutable { handler(std::move(answer)); });
-  }
 };
 using CorePtr = std::shared_ptr<Core>;
 

@@ -34,32 +34,24 @@ struct TermClock {
 };
 
 /// Shared by the store and its calls under way, so these are answered even when the store is gone.
-struct Core {
+struct Core : stored::AnswersCalls {
   Core(Settings settingsOfStore, std::string description, Logger log, std::shared_ptr<Scheduler> tasks,
        std::weak_ptr<Gateway> server)
-      : settings{std::move(settingsOfStore)},
+      : AnswersCalls{std::move(tasks)},
+        settings{std::move(settingsOfStore)},
         requests{settings.inNamespace},
         where{std::move(description)},
         logger{std::move(log)},
-        scheduler{std::move(tasks)},
         gateway{std::move(server)} {}
 
   Settings settings;
   Requests requests;
   std::string where;  ///< describes the store
   Logger logger;
-  std::shared_ptr<Scheduler> scheduler;
   /// Owned by the store. When the store is destroyed, it answers the requests under way, and no call starts another.
   std::weak_ptr<Gateway> gateway;
   stored::HeldStates<TermClock> clocks{};
   WatchedObjects watched{};
-
-  /// Answers a call without asking anybody.
-  template <class Answer>
-  void post(std::function<void(Answer)> handler, Answer answer) const {
-    scheduler->post(
-        [handler = std::move(handler), answer = std::move(answer)]() mutable { handler(std::move(answer)); });
-  }
 };
 using CorePtr = std::shared_ptr<Core>;
 
