@@ -1,9 +1,7 @@
 // A write over a register, from its first request to its outcome.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
 

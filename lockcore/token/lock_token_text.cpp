@@ -35,21 +35,10 @@ void appendEscaped(std::string& out, std::string_view value) {
 
 /// The reverse of appendEscaped; empty if appendEscaped did not write the value.
 std::optional<std::string> unescaped(std::string_view value) {
-  std::string out;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (isShellSafe(value[i])) {
-      out += value[i];
-      continue;
-    }
-    if (value[i] != '%' || i + 2 >= value.size()) return std::nullopt;
-    const std::size_t high = hexDigits.find(value[i + 1]), low = hexDigits.find(value[i + 2]);
-    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
-    const char c = static_cast<char>(high << 4 | low);
-    if (isShellSafe(c)) return std::nullopt;  // each value has only one spelling
-    out += c;
-    i += 2;
-  }
-  return out;
+  const auto text = percentDecoded(value);
+  std::string again;
+  if (text) appendEscaped(again, *text);
+  return again == value ? text : std::nullopt;  // each value has only one spelling
 }
 
 /// It detects a typing error or a cut; it is no signature, because the token is no secret.
@@ -96,13 +85,12 @@ class Fields {
 
 std::optional<Instant> instantIn(std::string_view text) {
   std::array<std::int64_t, 3> clocks{};
+  const auto parts = split(text, '/');
+  if (parts.size() != clocks.size()) return std::nullopt;
   for (std::size_t i = 0; i < clocks.size(); ++i) {
-    const std::size_t end = i + 1 < clocks.size() ? text.find('/') : text.size();
-    if (end == std::string_view::npos) return std::nullopt;
-    const auto number = decimalIn(text.substr(0, end), std::numeric_limits<std::int64_t>::max() / 2);
+    const auto number = decimalIn(parts[i], std::numeric_limits<std::int64_t>::max() / 2);
     if (!number) return std::nullopt;
     clocks[i] = *number;
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   using std::chrono::nanoseconds;
   return Instant{nanoseconds{clocks[0]}, nanoseconds{clocks[1]}, nanoseconds{clocks[2]}};

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <vector>
 
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/fnv1a.hpp"

@@ -1,4 +1,3 @@
-#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string>
