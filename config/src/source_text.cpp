@@ -12,6 +12,7 @@
 #include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/port/name_text.hpp"
 #include "lockcore/runtime/regular_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
@@ -64,20 +65,6 @@ std::string_view withoutComment(std::string_view line) {
 bool looksLikeUtf16(std::string_view text) {
   return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
          (text.size() > 1 && (text[0] == '\0') != (text[1] == '\0'));
-}
-
-void appendUtf8(std::string& out, std::uint32_t code) {
-  const auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
-  if (code < 0x80U) return byte(code);
-  if (code < 0x800U) return byte(0xC0U | code >> 6U), byte(0x80U | (code & 0x3FU));
-  if (code < 0x10000U) {
-    byte(0xE0U | code >> 12U);
-  } else {
-    byte(0xF0U | code >> 18U);
-    byte(0x80U | (code >> 12U & 0x3FU));
-  }
-  byte(0x80U | (code >> 6U & 0x3FU));
-  byte(0x80U | (code & 0x3FU));
 }
 
 /// Halves of a pair that stand alone are left as they are, and are no UTF-8 then.

@@ -107,6 +107,20 @@ void appendInteger(std::string& out, std::int64_t value) {
   out.append(digits.data(), end);
 }
 
+void appendUtf8(std::string& out, std::uint32_t point) {
+  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
+  const auto tail = [&](unsigned shift) { put(0x80U | ((point >> shift) & 0x3FU)); };
+  if (point < 0x80) {
+    put(point);
+  } else if (point < 0x800) {
+    put(0xC0U | (point >> 6U)), tail(0);
+  } else if (point < 0x10000) {
+    put(0xE0U | (point >> 12U)), tail(6), tail(0);
+  } else {
+    put(0xF0U | (point >> 18U)), tail(12), tail(6), tail(0);
+  }
+}
+
 void appendBase64(std::string& out, std::string_view bytes) {
   out.reserve(out.size() + (bytes.size() + 2) / 3 * 4 + 16);
   const auto byte = [&](std::size_t i) -> std::uint32_t {
@@ -167,20 +181,6 @@ void appendAttribute(std::string& out, std::string_view text) {
     }
   }
   out += '"';
-}
-
-void appendUtf8(std::string& out, std::uint32_t point) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  const auto tail = [&](unsigned shift) { put(0x80U | ((point >> shift) & 0x3FU)); };
-  if (point < 0x80) {
-    put(point);
-  } else if (point < 0x800) {
-    put(0xC0U | (point >> 6U)), tail(0);
-  } else if (point < 0x10000) {
-    put(0xE0U | (point >> 12U)), tail(6), tail(0);
-  } else {
-    put(0xF0U | (point >> 18U)), tail(12), tail(6), tail(0);
-  }
 }
 
 /// Reads the text from front to back. Every function returns false at the first thing that is not as it must be.

@@ -21,6 +21,9 @@ TENURE_API void appendQuoted(std::string& out, std::string_view text);
 
 TENURE_API void appendInteger(std::string& out, std::int64_t value);
 
+/// A code point as UTF-8. What is half of a pair in UTF-16 becomes bytes that are none.
+TENURE_API void appendUtf8(std::string& out, std::uint32_t point);
+
 /// RFC 4648, with padding.
 TENURE_API void appendBase64(std::string& out, std::string_view bytes);
 [[nodiscard]] TENURE_API std::string base64(std::string_view bytes);
