@@ -1,6 +1,5 @@
 #include "successor_text.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -15,13 +14,8 @@ std::string successorText(const Successor& successor, FencingToken term) {
 }
 
 Successor successorFrom(std::string_view text, FencingToken term) {
-  const auto next = [&text] {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    return word;
-  };
-  const auto token = numberFrom<std::uint64_t>(next());
-  const auto heartbeat = numberFrom<std::uint32_t>(next());
+  const auto token = numberFrom<std::uint64_t>(takeUpTo(text, ' '));
+  const auto heartbeat = numberFrom<std::uint32_t>(takeUpTo(text, ' '));
   if (!token || FencingToken{*token} != term || !heartbeat || *heartbeat > maxRecordLease.count()) return {};
   if (faultOfCandidateName(text)) return {};
   return {std::string{text}, std::chrono::milliseconds{*heartbeat}};
