@@ -1,6 +1,8 @@
 // Jobs that one copy runs at a time: when they begin, how they end, and what the record says of it (I9).
 #include <future>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 
 #include <gtest/gtest.h>
 
@@ -157,6 +159,44 @@ TEST_F(SingletonSchedulers, I9_TheLeaseIsNotReleasedWhileARunGoesOn) {
   goesOn = false;
   ASSERT_TRUE(stage_.until([&] { return stage_.stored()->released; }));
   EXPECT_EQ(lastOutcome(), RunOutcome::stopped);
+}
+
+/// The loop that the documents show looks at the term, and a work may as well listen to the term's token: its callback
+/// there comes before the one that stops the runs. Until the test lets it go on, no run is told to stop.
+TEST_F(SingletonSchedulers, workThatEndsBecauseItsTermIsOverWasStoppedAndIsRepeated) {
+  std::atomic<bool> begun{false}, shut{true}, holds{false};
+  std::optional<std::stop_callback<std::function<void()>>> first;
+  ScheduledJob job = works_.quick("job", {.guarantee = Guarantee::atLeastOnce, .backoff = 0s});
+  job.work = [&](const JobRun& run) {
+    if (begun.exchange(true)) return;
+    first.emplace(run.term.stopToken(), [&] { EXPECT_TRUE(eventually([&] { return !shut; })); });
+    EXPECT_TRUE(eventually([&] { return !run.term.leads(); }));
+  };
+  const auto threads = ThreadPool::forCallbacks();
+  std::mutex mutex;
+  std::vector<std::function<void()>> held;
+  Runtime where = stage_.runtime();
+  where.executor = [&](std::function<void()> task) {  // onRevoked would stop the runs, too
+    if (!holds) return threads->post(std::move(task));
+    const std::lock_guard lock{mutex};
+    held.push_back(std::move(task));
+  };
+  const std::unique_ptr<SingletonScheduler, JobsStage::Delete> jobs{
+      new SingletonScheduler{stage_.group("a", stage_.memory), {job}, {stage_.wallClock()}, std::move(where)},
+      JobsStage::Delete{&stage_}};
+  jobs->start();
+  ASSERT_TRUE(stage_.until([&] { return begun.load(); }));
+  holds = true;
+  jobs->stepDown();
+  ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
+  EXPECT_EQ(lastOutcome(), RunOutcome::stopped);
+  shut = holds = false;
+  {
+    const std::lock_guard lock{mutex};
+    for (auto& task : held) threads->post(std::move(task));
+  }
+  EXPECT_TRUE(stage_.until([&] { return lastOutcome() == RunOutcome::succeeded; })) << "in the term after it";
+  EXPECT_EQ(stage_.recorded().past.size(), 2U);
 }
 
 TEST_F(SingletonSchedulers, aRunWhoseCopyCrashedCountsAsLostAndIsRepeated) {

@@ -94,7 +94,8 @@ nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::
   if (job.run) return stepOfRun(job, wall, now, tasks);
   const JobDecision decision = job.ledger->decide(wall, now);
   const auto* due = std::get_if<BeginRun>(&decision);
-  if (due == nullptr) return context_->lookEvery;  // whole seconds: no period begins sooner than the next look
+  // Whole seconds: no period begins sooner than the next look. An attempt after the end of the term would be wasted.
+  if (due == nullptr || !term_.leads()) return context_->lookEvery;
   if (due->pause.count() > 0) return due->pause;
   job.asked = true;
   tasks.emplace_back([this, &job, run = *due, wall] {
@@ -174,7 +175,8 @@ void TermJobs::work(Job& job, const std::shared_ptr<Run>& run) {
   log(LogLevel::info, job, nameOf(run->given) + " begins, fencing token " + toString(term_.fencingToken()));
   const auto thrown = whatThrown([&] { job.what.work(run->given); });
   RunOutcome outcome = thrown ? RunOutcome::failed : RunOutcome::succeeded;
-  if (run->stop.stop_requested()) outcome = RunOutcome::stopped;
+  // The token fires later than the term ends, and work may have ended by the term itself.
+  if (run->stop.stop_requested() || !term_.leads()) outcome = RunOutcome::stopped;
   end(job, run, outcome, thrown.value_or(""));
 }
 

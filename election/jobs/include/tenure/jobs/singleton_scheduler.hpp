@@ -22,10 +22,10 @@ struct ScheduledJob {
   Schedule schedule;
   JobPolicy policy{};
   Overlap overlap{Overlap::wait};
-  /// Does the work of one run, on the executor, and may block. It should return soon after its stop token has fired;
-  /// then the run counts as stopped, whether it was done or not. If it throws, the run has failed, and the log says
-  /// why. It may call everything of the scheduler; stop() and the destructor return at once there. With
-  /// lease.progressTimeout it reports progress (JobRun::term); while none works, the scheduler does.
+  /// Does the work of one run, on the executor, and may block. It should return soon after its stop token has fired; a
+  /// run that ends then, or after its term, counts as stopped, whether it was done or not. If it throws before, the run
+  /// has failed, and the log says why. It may call everything of the scheduler; stop() and the destructor return at
+  /// once there. With lease.progressTimeout it reports progress (JobRun::term); while none works, the scheduler does.
   std::function<void(const JobRun&)> work{};
 };
 
