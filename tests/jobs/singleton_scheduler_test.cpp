@@ -199,6 +199,32 @@ TEST_F(SingletonSchedulers, workThatEndsBecauseItsTermIsOverWasStoppedAndIsRepea
   EXPECT_EQ(stage_.recorded().past.size(), 2U);
 }
 
+TEST_F(SingletonSchedulers, I6_ARunIsToldToStopWhateverTheStopCallbacksOfOthersDo) {
+  std::atomic<bool> shut{true}, told{false};
+  std::atomic<int> begun{0};
+  const auto blocking = [&](const std::string& name) {
+    ScheduledJob job = works_.quick(name);
+    job.work = [&](const JobRun& run) {
+      const std::stop_callback blocks{run.stop, [&] { EXPECT_TRUE(eventually([&] { return !shut; })); }};
+      ++begun;
+      EXPECT_TRUE(eventually([&] { return run.stop.stop_requested(); }));
+    };
+    return job;
+  };
+  ScheduledJob last = works_.quick("last");
+  last.work = [&](const JobRun& run) {
+    ++begun;
+    EXPECT_TRUE(eventually([&] { return run.stop.stop_requested() || !shut; }));
+    told = run.stop.stop_requested();
+  };
+  const auto a = stage_.copy("a", {blocking("one"), blocking("two"), last});
+  ASSERT_TRUE(stage_.until([&] { return begun == 3; }));
+  a->requestStop();
+  EXPECT_TRUE(eventually([&] { return stage_.advance(1ms), told.load(); }, 5s));
+  shut = false;
+  ASSERT_TRUE(stage_.until([&] { return stage_.stored()->released; }));
+}
+
 TEST_F(SingletonSchedulers, aRunWhoseCopyCrashedCountsAsLostAndIsRepeated) {
   const JobPolicy policy{.guarantee = Guarantee::atLeastOnce, .backoff = 0s};
   const auto a = stage_.copy("a", {works_.held("job", policy)});

@@ -121,7 +121,7 @@ nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, const Instant& now, 
   if (job.what.policy.missed == Missed::skip && wall - current > job.what.policy.lateBy) return context_->lookEvery;
   tasks.emplace_back([this, &job, run] {
     log(LogLevel::info, job, nameOf(run->given) + " is asked to stop, because the next one is due");
-    context_->stopTokens->post([stop = run->stop]() mutable { stop.request_stop(); });
+    askToStop(run);
   });
   return context_->lookEvery;
 }
@@ -243,15 +243,20 @@ void TermJobs::noteError(Job& job, const DocumentAnswer& answer, const std::stri
   if (isNews) log(over ? LogLevel::warn : LogLevel::error, job, error);
 }
 
+/// On a thread for itself, because the callbacks of users may block in it (I6).
+void TermJobs::askToStop(const std::shared_ptr<Run>& run) const {
+  context_->stopTokens->post([stop = run->stop]() mutable { stop.request_stop(); });
+}
+
 void TermJobs::stop() {
-  std::vector<std::stop_source> sources;
+  std::vector<std::shared_ptr<Run>> runs;
   std::vector<Task> tasks;
   {
     const std::lock_guard lock{mutex_};
     stopping_ = true;
     for (Job& job : jobs_) {
       if (!job.run) continue;
-      sources.push_back(job.run->stop);
+      runs.push_back(job.run);
       if (!std::exchange(job.run->taken, true)) {  // its work waits for a thread
         tasks.emplace_back([this, &job, run = job.run] { end(job, run, RunOutcome::stopped, neverStarted); });
       } else if (job.run->outcome && !job.asked) {  // the store refused its end
@@ -260,7 +265,7 @@ void TermJobs::stop() {
       }
     }
   }
-  for (std::stop_source& source : sources) source.request_stop();
+  for (const std::shared_ptr<Run>& run : runs) askToStop(run);
   for (const Task& task : tasks) task();
 }
 

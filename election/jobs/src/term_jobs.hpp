@@ -93,6 +93,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   [[nodiscard]] bool noneWorks() const;
   void begun(Job& job, const BeginRun& due, std::chrono::sys_seconds wall, const DocumentAnswer& answer);
   void work(Job& job, const std::shared_ptr<Run>& run);
+  void askToStop(const std::shared_ptr<Run>& run) const;
   void end(Job& job, const std::shared_ptr<Run>& run, RunOutcome outcome, const std::string& why);
   void writeEnd(Job& job, const std::shared_ptr<Run>& run);
   void ended(Job& job, const DocumentAnswer& answer);
