@@ -142,7 +142,7 @@ void LeaseDriver::Impl::ensureSchema() {
 }
 
 void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
-  if (closed_.load()) return;
+  if (closed_.load() || machine_.state() == LeaseState::stopped) return;
   const bool news = schema_ != status;
   {
     const std::lock_guard lock{mutex_};
@@ -161,7 +161,7 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   const bool passes = error.errorClass == ErrorClass::transient || error.errorClass == ErrorClass::throttled;
   // In a long outage these checks must not add much to the polls.
   const auto wait = passes ? std::exchange(schemaPause_, std::min(schemaPause_ * 2, longest)) : longest;
-  scheduler_->schedule(wait, [weak = weak_from_this()] {
+  schemaTimer_ = scheduler_->schedule(wait, [weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && !self->closed_.load()) self->ensureSchema();
   });
 }

@@ -158,6 +158,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
     if constexpr (std::is_same_v<Notice, action::Stopped>) letOwnerGo();
   }
   void letOwnerGo() {
+    if (schemaTimer_) scheduler_->cancel(*schemaTimer_);  // it would keep the user's loop running
     const auto kept = kept_.lock();
     if (!kept) return;
     const std::shared_ptr<void> owner =
@@ -199,7 +200,8 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   // Used on the scheduler only.
   std::shared_ptr<LeaseAccount> account_{};  ///< null: nobody wants to know
   std::optional<Scheduler::TimerId> timer_{};
-  Scheduler::TimerId keeper_{0};  ///< the timer that owns what kept_ shows; see LeaseDriver::keep()
+  std::optional<Scheduler::TimerId> schemaTimer_{};  ///< of the last check that was to be repeated
+  Scheduler::TimerId keeper_{0};                     ///< the timer that owns what kept_ shows; see LeaseDriver::keep()
   std::weak_ptr<std::shared_ptr<void>> kept_{};
   std::shared_ptr<void> watch_{};
   bool lossAsked_{false};  ///< asked once in each term

@@ -58,6 +58,11 @@ class GatedStore final : public ForwardingStore {
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
     ForwardingStore::list(std::move(prefix), options, gated(std::move(handler)));
   }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    if (!isReady) return handler(StoreError{ErrorClass::misconfigured, "another shape"});
+    ForwardingStore::ensureSchema(options, std::move(handler));
+  }
+  std::atomic<bool> isReady{true};
   void shut() {
     const std::lock_guard lock{mutex_};
     shut_ = true;
@@ -322,9 +327,10 @@ TEST_F(LoopEnd, anAcquisitionThatIsAwaitedEndsWithItsLoop) {
 }
 
 /// The loop has nothing to do any more once the release is acknowledged, so run() returns by itself: not only when a
-/// timer of so long a lease would have fired.
+/// timer of so long a lease would have fired, and also if the check of the schema never succeeded.
 TEST_F(LoopEnd, aLoopWithoutOtherWorkEndsAfterTheRelease) {
   Record record;
+  store_->isReady = false;
   Runtime runtime = onLoop();
   const auto scheduler = runtime.scheduler;  // for the next elector
   std::optional<LeaderElector> elector{std::in_place, group(0, 10min), record.terms(), std::move(runtime)};
@@ -337,7 +343,7 @@ TEST_F(LoopEnd, aLoopWithoutOtherWorkEndsAfterTheRelease) {
   });
   thread_.join();
   thread_ = std::thread{[] {}};
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 20s);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s) << "the next check would be after 15 s";
   std::promise<bool> released;
   store_->read(LeaseKey{"g"}, {}, [&](const ReadOutcome& read) { released.set_value(read.value()->released); });
   EXPECT_TRUE(released.get_future().get());

@@ -237,6 +237,29 @@ TEST(LeaseDriverSchema, isLookedAtEverMoreSeldomInALongOutage) {
   EXPECT_LT(store->looks, 45) << "each 15 s, where there are 200 polls in the same time";
 }
 
+TEST(LeaseDriverSchema, isLookedAtNoMoreOnceTheCandidacyHasStopped) {
+  const auto scheduler = std::make_shared<ManualScheduler>();
+  const auto store = std::make_shared<BareStore>(scheduler);
+  store->faults.assign(100, {ErrorClass::transient, "no answer"});
+  const auto start = [&] {
+    auto driver = std::make_unique<LeaseDriver>(
+        LeaseDriver::Options{{{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()}}, store, scheduler,
+        std::make_unique<SeededRandom>(1));
+    driver->submit(event::Start{});
+    return driver;
+  };
+  const auto waits = start();
+  scheduler->runReady();
+  waits->submit(event::Stop{});
+  scheduler->advance(1h);
+  EXPECT_EQ(store->looks, 1) << "it stopped before the next look";
+  const auto asks = start();
+  asks->submit(event::Stop{});
+  scheduler->advance(1h);
+  EXPECT_EQ(store->looks, 2) << "it stopped before the answer";
+  EXPECT_EQ(asks->status().state, LeaseState::stopped);
+}
+
 TEST(LeaseDriverSchema, whatIsWrongWithItIsShownInPlaceOfWhatReadsSay) {
   const auto scheduler = std::make_shared<ManualScheduler>();
   const auto store = std::make_shared<BareStore>(scheduler);
