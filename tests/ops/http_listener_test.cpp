@@ -287,6 +287,38 @@ TEST(HttpListener, DescriptorTableThatIsFullCostsNoConnectionThatThereIs) {
   EXPECT_EQ(waits.reply().value().status, 200) << "it is served as soon as there is a descriptor";
 }
 
+#if !defined(__SANITIZE_ADDRESS__)  // UndefinedBehaviorSanitizer needs descriptors to look at memory
+/// Its thread needs one descriptor more than its start.
+TEST(HttpListener, ThatHasNoDescriptorForItsThreadAnswersAsSoonAsThereIsOne) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{std::min<rlim_t>(before.rlim_cur, 100), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::promise<std::string> told;
+  const Logger logger{LogLevel::warn, [&](LogLevel, std::string_view line) { told.set_value(std::string{line}); }};
+  std::vector<UniqueFd> all;
+  for (UniqueFd one{dup(0)}; one; one = UniqueFd{dup(0)}) all.push_back(std::move(one));
+  std::optional<HttpListener> http;
+  while (!http && !all.empty()) {
+    all.pop_back();
+    try {
+      auto made = HttpListener::start({.listen = anyPort, .logger = logger});
+      if (made) http.emplace(*std::move(made));
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+  ASSERT_TRUE(http);
+  auto line = told.get_future();
+  EXPECT_EQ(line.wait_for(20s), std::future_status::ready);
+  all.clear();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(ask(http->address(), "/livez").status, 200);
+  ASSERT_EQ(line.wait_for(0s), std::future_status::ready);
+  EXPECT_TRUE(line.get().starts_with("http: no connection is accepted for now: ")) << "said once";
+}
+#endif
+
 TEST(HttpListener, CallbackThatBlocksForEverDoesNotStopTheAnswers) {
   std::promise<void> release;
   auto released = release.get_future().share();

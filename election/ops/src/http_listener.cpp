@@ -2,7 +2,9 @@
 #include <cerrno>
 #include <exception>
 #include <fcntl.h>
+#include <optional>
 #include <set>
+#include <string>
 #include <sys/resource.h>
 #include <thread>
 #include <utility>
@@ -13,7 +15,9 @@
 #include "io.hpp"
 #include "listen_socket.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/thread.hpp"
+#include "lockcore/runtime/user_code.hpp"
 #include "request_session.hpp"
 
 namespace tenure::ops {
@@ -66,6 +70,7 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
         electors_{options_.stallPatience} {}
 
   void start() {
+    asio::post(io_, [this] { look(); });
     thread_ = detail::startThread("tenure-http", [self = shared_from_this()] { self->work(); });
   }
   void stop() {
@@ -86,8 +91,6 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
 
  private:
   void work() {
-    asio::co_spawn(io_, accept(), asio::detached);
-    look();
     while (!io_.stopped()) {
       try {
         io_.run();
@@ -101,19 +104,37 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
     }
   }
 
+  /// What fails for want of memory or descriptors is tried again at the next look.
   void look() {
-    electors_.look();
     lookTimer_.expires_after(WatchedElectors::lookPeriod);
     lookTimer_.async_wait([this](error_code cancelled) {
       if (!cancelled) look();
     });
+    if (!accepts_) listen();
+    electors_.look();
+  }
+
+  void listen() {
+    asio::co_spawn(io_, accept(), [this](const std::exception_ptr& thrown) {
+      accepts_ = false;
+      const auto why = whatThrown([&] {
+        if (thrown) std::rethrow_exception(thrown);
+      });
+      if (why && std::exchange(whyNot_, why) != why)
+        options_.logger.log(LogLevel::warn, "http: no connection is accepted for now: " + *why);
+    });
   }
 
   Task<void> accept() {
-    using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
-    Descriptor listening{io_.get_executor(), ::fcntl(socket_.descriptor(), F_DUPFD_CLOEXEC, 0)};
+    accepts_ = true;
+    asio::posix::basic_stream_descriptor<Executor> listening{io_.get_executor()};
+    UniqueFd own{::fcntl(socket_.descriptor(), F_DUPFD_CLOEXEC, 0)};
+    if (!own) throw errnoException(errno, "no descriptor for the socket; raise the limit of open files");
+    listening.assign(own.get());
+    (void)own.release();
+    whyNot_.reset();
     for (;;) {
-      const auto [error] = co_await listening.async_wait(Descriptor::wait_read, quietly);
+      const auto [error] = co_await listening.async_wait(listening.wait_read, quietly);
       if (error) co_return;
       if (acceptOne()) continue;
       Timer pause{io_.get_executor(), std::chrono::milliseconds{20}};
@@ -166,12 +187,12 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
   /// Each look of the electors notes it too, so that clients that come back find what they have missed.
   void noteLeaders() {
     if (streams_.empty()) return;
-    electors_.refresh();
-    electors_.noteLeaders();
     eventTimer_.expires_after(RequestSession::eventPeriod);
     eventTimer_.async_wait([this](error_code cancelled) {
       if (!cancelled) noteLeaders();
     });
+    electors_.refresh();
+    electors_.noteLeaders();
   }
 
   /// Closes the connection that has been idle for longest: whoever asked nothing loses nothing. Where all are at work,
@@ -205,6 +226,8 @@ class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
   asio::io_context io_{1};
   Timer lookTimer_{io_.get_executor()};
   Timer eventTimer_{io_.get_executor()};
+  bool accepts_{false};
+  std::optional<std::string> whyNot_{};  ///< as it was logged
   std::thread thread_{};
 };
 
