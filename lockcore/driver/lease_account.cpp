@@ -75,7 +75,10 @@ void LeaseAccount::told(const action::InDoubt& doubt, FencingToken term) {
 
 void LeaseAccount::told(const action::Revoked& revoked) {
   add(revocations_[static_cast<std::size_t>(revoked.reason)]);
-  note(TermEvent::Kind::revoked, revoked.token, static_cast<std::uint16_t>(revoked.reason), revoked.detail);
+  // Only the elector knows which of the two it was; see whyRevoked().
+  const std::string detail =
+      revoked.detail + (revoked.unstepped ? ", or the thread that renews the lease was blocked" : "");
+  note(TermEvent::Kind::revoked, revoked.token, static_cast<std::uint16_t>(revoked.reason), detail);
 }
 
 void LeaseAccount::told(const action::LeaderChanged& changed, const Instant& now) noexcept {

@@ -85,6 +85,18 @@ TEST(LeaseAccount, CountsTheTimeInWhichTheWorkOfALeaderWasReallyDone) {
   EXPECT_EQ(account.counts(at(90s)).effective, 12s) << "it gave leadership up";
 }
 
+/// Only the elector knows which of the two it was, and tells it in the log and to onRevoked.
+TEST(LeaseAccount, NotesNoCauseThatMayBeFalseWhereTheMachineWasNotStepped) {
+  LeaseAccount account;
+  const std::string pause = "this process did not run for 31536000000 ms";
+  account.told(action::Revoked{{RevokeReason::expired, pause, FencingToken{1}}, true});
+  account.told(action::Revoked{{RevokeReason::lost, "somebody else", FencingToken{2}}});
+  const auto events = account.events();
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].detail, pause + ", or the thread that renews the lease was blocked");
+  EXPECT_EQ(events[1].detail, "somebody else");
+}
+
 TEST(LeaseAccount, LongDetailIsCutBetweenCharacters) {
   LeaseAccount account;
   account.told(
