@@ -83,16 +83,23 @@ void LeaseAccount::told(const action::Revoked& revoked) {
 
 void LeaseAccount::told(const action::LeaderChanged& changed, const Instant& now) noexcept {
   if (changed.leader) return leaderlessUntil(now);
-  if (leaderlessSince_.load(relaxed) == never) leaderlessSince_.store(now.boottime.count(), relaxed);
+  const std::int64_t from = leaderlessFrom_.load(relaxed);
+  if (from < 0) leaderlessFrom_.store(now.boottime.count() + 1 + from, relaxed);
 }
 
 void LeaseAccount::told(const action::Stopped& /*stopped*/, const Instant& now) noexcept { leaderlessUntil(now); }
 
 void LeaseAccount::leaderlessUntil(const Instant& now) noexcept {
-  const std::int64_t since = leaderlessSince_.load(relaxed);
-  if (since == never) return;
-  add(leaderless_, static_cast<std::uint64_t>(std::max<std::int64_t>(now.boottime.count() - since, 0)));
-  leaderlessSince_.store(never, relaxed);
+  const std::int64_t from = leaderlessFrom_.load(relaxed);
+  if (from >= 0) leaderlessFrom_.store(-1 - std::max<std::int64_t>(now.boottime.count() - from, 0), relaxed);
+}
+
+/// A reader's `now` may be later than the end that the writer is just about to note, so `value` alone could fall again.
+nanoseconds LeaseAccount::risen(std::atomic<std::int64_t>& shown, nanoseconds value) noexcept {
+  std::int64_t before = shown.load(relaxed);
+  while (before < value.count() && !shown.compare_exchange_weak(before, value.count(), relaxed)) {
+  }
+  return std::max(value, nanoseconds{before});
 }
 
 /// One store moves the time of the present term into the sum, so a reader never counts it twice or not at all.
@@ -148,10 +155,9 @@ LeaseCounts LeaseAccount::counts(const Instant& now) const noexcept {
   load(revocations_, out.revocations);
   load(renewals_, out.renewals);
   load(renewalTimes_, out.renewalTimes);
-  const std::int64_t since = leaderlessSince_.load(relaxed);
-  out.leaderless = nanoseconds{leaderless_.load(relaxed)};
-  if (since != never) out.leaderless += std::max(now.boottime - nanoseconds{since}, nanoseconds{0});
-  out.effective = effectiveAt(now);
+  const std::int64_t from = leaderlessFrom_.load(relaxed);
+  out.leaderless = risen(leaderlessShown_, nanoseconds{from < 0 ? -1 - from : now.boottime.count() - from});
+  out.effective = risen(effectiveShown_, effectiveAt(now));
   out.renewalTimeSum = nanoseconds{renewalTimeSum_.load(relaxed)};
   return out;
 }

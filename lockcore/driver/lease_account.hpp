@@ -65,6 +65,7 @@ class TENURE_API LeaseAccount {
   }
   void leaderlessUntil(const Instant& now) noexcept;
   [[nodiscard]] std::chrono::nanoseconds effectiveAt(const Instant& now) const noexcept;
+  static std::chrono::nanoseconds risen(std::atomic<std::int64_t>& shown, std::chrono::nanoseconds value) noexcept;
   void answered(const WriteOutcome& outcome, std::chrono::nanoseconds time) noexcept;
   void note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail);
 
@@ -79,11 +80,11 @@ class TENURE_API LeaseAccount {
   std::array<Counter, renewalOutcomes> renewals_{};
   std::array<Counter, renewalTimeBounds.size() + 1> renewalTimes_{};
   Counter renewalTimeSum_{0};
-  Counter leaderless_{0};                             ///< nanoseconds, until the last leader came
-  std::atomic<std::int64_t> leaderlessSince_{never};  ///< CLOCK_BOOTTIME
-  Counter effective_{0};                              ///< nanoseconds, of the terms that are over
-  std::atomic<std::int64_t> effectiveFrom_{-1};       ///< CLOCK_BOOTTIME less `effective_`; none: -1 - `effective_`
-  std::atomic<std::int64_t> effectiveUntil_{0};       ///< if no renewal comes
+  std::atomic<std::int64_t> leaderlessFrom_{-1};  ///< CLOCK_BOOTTIME less the nanoseconds before; a leader: -1 - these
+  Counter effective_{0};                          ///< nanoseconds, of the terms that are over
+  std::atomic<std::int64_t> effectiveFrom_{-1};   ///< CLOCK_BOOTTIME less `effective_`; none: -1 - `effective_`
+  std::atomic<std::int64_t> effectiveUntil_{0};   ///< if no renewal comes
+  mutable std::atomic<std::int64_t> leaderlessShown_{0}, effectiveShown_{0};  ///< the most that a reader got
   std::atomic<std::int64_t> electedAt_{0};
   std::atomic<std::int64_t> dueAt_{never};  ///< CLOCK_BOOTTIME
   EventRing<Entry, maxTermEvents> ring_{};

@@ -1,6 +1,8 @@
 // The counts of one driver, by themselves.
 #include <algorithm>
+#include <atomic>
 #include <iostream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -95,6 +97,35 @@ TEST(LeaseAccount, NotesNoCauseThatMayBeFalseWhereTheMachineWasNotStepped) {
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].detail, pause + ", or the thread that renews the lease was blocked");
   EXPECT_EQ(events[1].detail, "somebody else");
+}
+
+/// At whatever moment they are read: what is over counts once, as while it lasted. Nearly all of the time nobody holds
+/// the lease here.
+TEST(LeaseAccount, TimesNeverFallAndAreNeverMoreThanHasPassed) {
+  LeaseAccount account;
+  std::atomic<bool> done{false};
+  const Instant begin = readClock();
+  std::thread writer{[&] {
+    for (std::uint64_t token = 1; !done; ++token) {
+      const Instant now = readClock();
+      account.told(action::LeaderChanged{LeaderInfo{}}, now);
+      account.told(action::LeaderChanged{}, now);
+      account.effective(TermState{now, 9s, 10s, FencingToken{token}}, now);
+      account.published(TermState{now, 0s, 10s, FencingToken{token}}, readClock());
+    }
+  }};
+  LeaseCounts last;
+  int falls = 0, tooMuch = 0;
+  for (int i = 0; i < 500'000; ++i) {
+    const LeaseCounts counts = account.counts(readClock());
+    falls += counts.leaderless < last.leaderless || counts.effective < last.effective ? 1 : 0;
+    tooMuch += counts.leaderless > readClock().boottime - begin.boottime ? 1 : 0;
+    last = counts;
+  }
+  done = true;
+  writer.join();
+  EXPECT_EQ(falls, 0);
+  EXPECT_EQ(tooMuch, 0);
 }
 
 TEST(LeaseAccount, LongDetailIsCutBetweenCharacters) {
