@@ -47,8 +47,8 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
       random_{sharedOrSystem(std::move(runtime.random))},
       candidate_{newCandidate(group_.options().candidate.id, *random_)},
       interval_{intervalOf(group_)},
-      stopLane_{std::make_shared<CallbackLane>(
-          CandidateContext::make(group_.store(), link_->scheduler(), logger_, {}, executor_, group_.name())->executor)},
+      context_{CandidateContext::make(group_.store(), link_->scheduler(), logger_, {}, executor_, group_.name())},
+      stopLane_{std::make_shared<CallbackLane>(context_->executor)},
       watch_{ShardKeys{group_.name(), extended(group_.store())->keepsGroupsTogether()}, names_, candidate_,
              2 * interval_},
       balance_{{candidate_, 2 * interval_, group_.timing().duration()}} {

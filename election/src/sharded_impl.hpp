@@ -101,9 +101,9 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<RandomSource> random_;  ///< used only on the scheduler, once the construction is done
   const std::string candidate_;
   const std::chrono::nanoseconds interval_;
-  // Kept even while there is no candidacy, so that no thread has to be started on the scheduler.
-  const std::shared_ptr<ThreadPool> pool_{ThreadPool::forCallbacks()};
-  const std::shared_ptr<ThreadPool> stopTokens_{ThreadPool::forStopTokens()};
+  // Kept even while there is no candidacy, so that no thread has to be started on the scheduler: those of the pools and
+  // the watchdog's.
+  const std::shared_ptr<const CandidateContext> context_;
   const std::shared_ptr<CallbackLane> stopLane_;  ///< for those who wait for the stop
 
   const std::shared_ptr<ShardsView::Board> board_{std::make_shared<ShardsView::Board>(group_.name())};

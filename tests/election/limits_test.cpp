@@ -21,6 +21,7 @@
 
 #include <tenure/election/async_elector.hpp>
 #include <tenure/election/leader_elector.hpp>
+#include <tenure/election/sharded_elector.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
@@ -263,6 +264,17 @@ TEST_F(Limits, anElectorThatCannotHaveWhatATermNeedsSaysWhatToRaise) {
   allowThreads();
   const auto elector = started("g");
   EXPECT_TRUE(eventually([&] { return busy_.working() == 1; }));
+}
+
+/// The watchdog's thread ends when nobody has kept it for two seconds, and the scheduler could start no other.
+TEST_F(Limits, aShardedElectorHasWhatItsTermsNeedFromItsConstructionOn) {
+  GroupOptions options{.group = "sharded", .candidate = {.id = "c"}};
+  options.shards.count = 4;
+  ShardedElector elector{Group::make(std::move(options), store_).value(), {}};
+  EXPECT_FALSE(eventually([] { return false; }, 2500ms));  // it has no other sign than the time
+  forbidThreads();
+  elector.start();
+  EXPECT_TRUE(eventually([&] { return elector.owned().size() == 4; }));
 }
 
 #if !defined(__SANITIZE_ADDRESS__)  // as above
