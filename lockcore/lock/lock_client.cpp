@@ -31,6 +31,17 @@ LockError noTimeLeft(const LeaseKey& key) {
                                  " was not asked for: the time for all locks was over when those before it were won"};
 }
 
+/// The lease of a lock runs while those after it are waited for. Empty: all of `won` are held.
+std::optional<LockError> lossAmong(const std::vector<Lock>& won) {
+  const auto lost = std::find_if(won.begin(), won.end(), [](const Lock& lock) { return !lock.isHeld(); });
+  if (lost == won.end()) return std::nullopt;
+  const std::optional<TermEnd> why = lost->loss();  // empty where the clock has ended it just now
+  LockError error{LockErrc::lost, "lock " + toString(lost->key()) + " was lost while the others were waited for" +
+                                      (why ? ": " + why->detail : "") + "; acquire all again"};
+  error.reason = why ? why->reason : RevokeReason::expired;
+  return error;
+}
+
 /// Releases all at once. The error names each lock whose release is not acknowledged within `patience`.
 LockError giveBack(std::vector<Lock> won, LockError error, nanoseconds patience) {
   const Patience together{patience};
@@ -46,7 +57,7 @@ LockError giveBack(std::vector<Lock> won, LockError error, nanoseconds patience)
   }
   if (pending.empty()) return error;
   error.message +=
-      "; of the locks won before it these are not released yet; their release continues in the background until "
+      "; of the locks that were won, these are not released yet; their release continues in the background until "
       "their leases end: " +
       pending;
   return error;
@@ -149,12 +160,12 @@ LockResult<std::vector<Lock>> LockClient::Impl::acquireEach(const std::vector<Le
   for (const LeaseKey& key : sorted) {
     const auto next = won.empty() ? std::optional{options} : optionsForNext(options, left());
     LockResult<Lock> lock = next ? acquireNow(key, *next, left()) : noTimeLeft(key);
-    if (lock.has_error()) {
+    if (lock) won.push_back(*std::move(lock));
+    if (auto failed = lock ? lossAmong(won) : std::optional{lock.error()}) {
       const nanoseconds usual = options.lease.value_or(options_.lease.duration) + std::chrono::seconds{1};
       const nanoseconds rest = std::max(left().value_or(usual), nanoseconds{0}) + answerGrace;
-      return giveBack(std::move(won), lock.error(), std::min(rest, usual));
+      return giveBack(std::move(won), *std::move(failed), std::min(rest, usual));
     }
-    won.push_back(*std::move(lock));
   }
   return won;
 }

@@ -74,6 +74,23 @@ TEST_F(LockHold, acquireAllTakesAllOrNone) {
   });
 }
 
+/// Without heartbeats the first one's lease ends while the second one is waited for.
+TEST_F(LockHold, acquireAllTakesNoneIfOneIsLostWhileTheOthersAreWaitedFor) {
+  Lock second = world.acquireNow(*b, "q");
+  world.scheduler->post([&] { world.scheduler->schedule(5s, [&] { (void)second.release({.waitFor = 0ms}); }); });
+  const AcquireOptions options{.lease = 4s, .manualHeartbeat = true, .waitFor = 20s};  // held for 3 s
+  const auto refused = world.blocking([&] { return a->acquireAll({{"p"}, {"q"}, {"r"}}, options); });
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().code, LockErrc::lost);
+  EXPECT_EQ(refused.error().reason, RevokeReason::expired);
+  const std::string& message = refused.error().message;
+  EXPECT_NE(message.find("lock p was lost while the others were waited for"), std::string::npos) << message;
+  EXPECT_NE(message.find("acquire all again"), std::string::npos) << message;
+  EXPECT_TRUE(world.stored("q")->released);
+  EXPECT_EQ(world.stored("q")->holder, a->candidate());
+  EXPECT_FALSE(world.stored("r")) << "it is in vain to wait for more";
+}
+
 TEST_F(LockHold, twoThatWantTheSameTwoLocksCrosswiseBothReturn) {
   auto first = std::async(std::launch::async, [&] {
     return a->acquireAll({{"p"}, {"q"}}, {.waitFor = 2s}).has_value();
