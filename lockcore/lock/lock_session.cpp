@@ -178,7 +178,10 @@ LockResult<void> LockSession::onExpiring(milliseconds before, std::function<void
   }
   const auto warning = std::make_shared<Warning>(Warning{before, std::move(callback)});
   const bool watched = driver_->schedule(nanoseconds{0}, [weak = weak_from_this(), warning] {
-    if (const auto self = weak.lock()) self->watch(warning);
+    const auto self = weak.lock();
+    if (!self) return;
+    self->warnings_.push_back(warning);
+    self->watch(warning);
   });
   return watched ? LockResult<void>{} : lostError();
 }

@@ -124,6 +124,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
     std::chrono::nanoseconds before;
     std::function<void(std::chrono::nanoseconds)> callback;
     bool told{false};
+    Scheduler::TimerId timer{};  ///< on the scheduler only: of the next look
   };
 
   // On the scheduler.
@@ -167,8 +168,9 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   std::atomic<std::uint64_t> token_{0};
   std::shared_ptr<const LeasePayload> payload_{};
 
-  std::shared_ptr<TermWatch> watch_{};         ///< on the scheduler only: from the election to the end
-  std::optional<Scheduler::TimerId> limit_{};  ///< on the scheduler only
+  std::shared_ptr<TermWatch> watch_{};              ///< on the scheduler only: from the election to the end
+  std::optional<Scheduler::TimerId> limit_{};       ///< on the scheduler only
+  std::vector<std::weak_ptr<Warning>> warnings_{};  ///< on the scheduler only; their timers own them
   std::optional<std::stop_callback<std::function<void()>>> cancellation_{};  ///< written by cancelOn(), read by nobody
   std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: reported when the session has ended
 

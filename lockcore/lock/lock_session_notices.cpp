@@ -35,7 +35,17 @@ void LockSession::on(const action::Elected& elected) {
   decide(handle(shared_from_this()));
 }
 
-void LockSession::on(const action::Renewed& renewed) { finishChanges(renewed.ticket, std::nullopt); }
+/// What remains has changed, so each warning may fall due earlier than its timer says.
+void LockSession::on(const action::Renewed& renewed) {
+  finishChanges(renewed.ticket, std::nullopt);
+  for (const auto& weak : warnings_) {
+    const auto scheduler = common_->scheduler.lock();
+    const auto warning = weak.lock();
+    if (!scheduler || !warning) continue;
+    scheduler->cancel(warning->timer);
+    watch(warning);
+  }
+}
 
 /// Of what else becomes of a change, the end of the lock tells.
 void LockSession::on(const action::Recorded& recorded) {
@@ -176,7 +186,7 @@ void LockSession::watch(const std::shared_ptr<Warning>& warning) {
   if (!low) warning->told = false;
   const auto scheduler = common_->scheduler.lock();
   if (!scheduler) return;
-  scheduler->schedule(low ? left : left - warning->before, [weak = weak_from_this(), warning] {
+  warning->timer = scheduler->schedule(low ? left : left - warning->before, [weak = weak_from_this(), warning] {
     if (const auto self = weak.lock()) self->watch(warning);
   });
 }

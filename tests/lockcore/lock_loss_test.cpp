@@ -92,6 +92,33 @@ TEST_F(LockHold, onExpiringTellsWhatRemainsOnceForEachTimeThatItFallsSoLow) {
   EXPECT_EQ(told.size(), 2U);
 }
 
+/// Each renewal comes so early that more is left than was watched for, and the next warning falls due before the end of
+/// the lease that the one before it told of.
+TEST_F(LockHold, onExpiringTellsAgainThoughItsCallbackRenewsAtOnce) {
+  Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
+  int told = 0;
+  const auto watched = lock.onExpiring(6s, [&](std::chrono::nanoseconds) {
+    ++told;
+    lock.renewAsync({}, [](const LockResult<void>& renewed) { EXPECT_TRUE(renewed.has_value()); });
+  });
+  ASSERT_TRUE(watched.has_value());
+  world.pass(60s);
+  EXPECT_TRUE(lock.isHeld());
+  EXPECT_GE(told, 19) << "each 2.989 s";
+  EXPECT_LE(told, 21);
+}
+
+TEST_F(LockHold, onExpiringFollowsALeaseThatBecomesShorter) {
+  Lock lock = world.acquireNow(*a, "orders", {.lease = 60s, .manualHeartbeat = true});
+  int told = 0;
+  ASSERT_TRUE(lock.onExpiring(2s, [&](std::chrono::nanoseconds) { ++told; }).has_value());
+  EXPECT_TRUE(isGood(renew(lock, {.lease = 10s})));
+  world.pass(6900ms);
+  EXPECT_EQ(told, 0);
+  world.pass(200ms);
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(LockHold, onExpiringIsSilentWhileHeartbeatsSucceed) {
   Lock lock = world.acquireNow(*a, "orders");
   int told = 0;
