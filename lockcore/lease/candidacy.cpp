@@ -36,9 +36,10 @@ void Candidacy::joinTurn(const OneTerm& rules, const LeaseMemory& memory) {
   if (!turn_ || memory.turn->token > turn_->token) turn_ = memory.turn;
 }
 
-void Candidacy::beginTurn(const OneTerm& rules, const Instant& now, FencingToken token) {
+void Candidacy::beginTurn(const OneTerm& rules, const Instant& now, FencingToken token, FencingToken before) {
   if (!rules.maxConsecutiveHold) return;
-  const bool goesOn = turn_ && turn_->token.next() == token && elapsedForHolder(turn_->left, now) < rules.yieldFor;
+  const bool own = turn_ && (turn_->token == before || turn_->token.next() == token);
+  const bool goesOn = own && elapsedForHolder(turn_->left, now) < rules.yieldFor;
   turn_ = std::make_shared<const LeaseTurn>(LeaseTurn{goesOn ? turn_->began : now, now, token});
 }
 

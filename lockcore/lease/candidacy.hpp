@@ -29,8 +29,9 @@ class Candidacy {
   /// A turn is a row of terms of one process without another holder in between. This candidate continues the turn of
   /// its predecessor in the line, which belongs to the same process.
   void joinTurn(const OneTerm& rules, const LeaseMemory& memory);
-  /// A term was won. Its token shows whether somebody else had the lease after the last term of this process.
-  void beginTurn(const OneTerm& rules, const Instant& now, FencingToken token);
+  /// A term was won. Its token and that of the record before it (none: it was gone) show whether somebody else had the
+  /// lease after the last term of this process. Some stores leave gaps between tokens.
+  void beginTurn(const OneTerm& rules, const Instant& now, FencingToken token, FencingToken before);
   /// The term with this token is over.
   void endTurn(const Instant& now, FencingToken token);
   /// After a turn of OneTerm::maxConsecutiveHold, this process leaves the lease to others for OneTerm::yieldFor. This

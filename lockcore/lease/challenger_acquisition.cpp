@@ -138,7 +138,8 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   core_.tokens.own = FencingToken{};
   core_.known.openCreations -= won.creates ? 1 : 0;
   unanswered_.clear();
-  if (core_.options.oneTerm) core_.candidacy.beginTurn(*core_.options.oneTerm, now, token);
+  const FencingToken before = core_.known.observation.token();
+  if (core_.options.oneTerm) core_.candidacy.beginTurn(*core_.options.oneTerm, now, token, before);
   // Known also of a term that is released at once: the next candidacy of this client asks what is in the record.
   auto payload = takePayload();
   if (!wantsTerm()) {

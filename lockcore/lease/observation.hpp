@@ -63,6 +63,8 @@ class Observation {
   [[nodiscard]] bool lacksTerms(FencingToken newest) const noexcept;
   /// The store's history, as this state was read; empty if it has one, or there is no record.
   [[nodiscard]] std::string history() const { return record_ ? record_->version.history() : std::string{}; }
+  /// Of the record as it was seen last; none: there was no record.
+  [[nodiscard]] FencingToken token() const { return record_ ? record_->token : FencingToken{}; }
   /// This candidate's unanswered acquisition has arrived as `own`. True: a term that was seen since it was sent may be
   /// lost and still run.
   [[nodiscard]] bool mayHideATerm(const Instant& now, const LeaseRecord& own) const;

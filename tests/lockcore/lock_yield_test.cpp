@@ -20,6 +20,22 @@ class OtherProcess final : public PolledStore {
   using PolledStore::PolledStore;
 };
 
+/// Its tokens come from a revision that all of its writes raise.
+class StoreWithRevision final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    revision_ += 3;
+    if (request.purpose == WriteRequest::Purpose::acquire) {
+      request.tokenFloor = std::max(request.tokenFloor, FencingToken{revision_});
+    }
+    ForwardingStore::write(std::move(request), options, std::move(handler));
+  }
+
+ private:
+  std::uint64_t revision_{100};
+};
+
 /// Takes the lock, holds it for a while, releases it, and comes again at once.
 class Worker {
  public:
@@ -79,6 +95,37 @@ class Worker {
   std::optional<Lock> lock_;
 };
 
+/// Two processes that want the lock all the time get equal shares of it.
+void expectFairShares(LockWorld& world, const std::shared_ptr<LeaseStore>& store) {
+  const AcquireOptions options{.poll = 200ms, .maxConsecutiveHold = 2s};  // so it yields for a second
+  Worker a{world, store, "a", options};
+  Worker b{world, std::make_shared<OtherProcess>(store), "b", options};
+  a.come();
+  world.pass(50ms);
+  b.come();
+  world.pass(120s);
+  const int all = a.sections + b.sections;
+  EXPECT_GE(a.sections, all * 2 / 5);
+  EXPECT_GE(b.sections, all * 2 / 5);
+  const nanoseconds most = 2s + Worker::section + 1s;
+  EXPECT_LE(a.longestWait(), 1s + most) << "it may have rested itself";
+  EXPECT_LE(b.longestWait(), 1s + most);
+  EXPECT_GE(all, 120s / Worker::section * 3 / 4) << "and little of the time is lost";
+}
+
+void expectCountedAnew(LockWorld& world, const std::shared_ptr<LeaseStore>& store) {
+  const AcquireOptions options{.maxConsecutiveHold = 100ms, .yieldFor = 5s};
+  Worker a{world, store, "a", options};
+  Worker b{world, std::make_shared<OtherProcess>(store), "b", {}};
+  a.again = b.again = false;
+  for (Worker* worker : {&a, &b, &a, &b, &a}) {
+    worker->come();
+    world.pass(100ms);
+  }
+  EXPECT_EQ(a.sections, 3) << "70 ms each, and somebody else's after each of them";
+  EXPECT_EQ(b.sections, 2);
+}
+
 class LockYield : public testing::Test {
  protected:
   LockWorld world;
@@ -97,21 +144,14 @@ TEST_F(LockYield, withoutItAProcessThatReturnsAtOnceStarvesThoseThatPoll) {
   EXPECT_LT(b.sections, 40);
 }
 
-TEST_F(LockYield, letsAnotherProcessInAndBothGetTheirShare) {
-  const AcquireOptions options{.poll = 200ms, .maxConsecutiveHold = 2s};  // so it yields for a second
-  Worker a{world, world.store, "a", options};
-  Worker b{world, elsewhere, "b", options};
-  a.come();
-  world.pass(50ms);
-  b.come();
-  world.pass(120s);
-  const int all = a.sections + b.sections;
-  EXPECT_GE(a.sections, all * 2 / 5);
-  EXPECT_GE(b.sections, all * 2 / 5);
-  const nanoseconds most = 2s + Worker::section + 1s;
-  EXPECT_LE(a.longestWait(), 1s + most) << "it may have rested itself";
-  EXPECT_LE(b.longestWait(), 1s + most);
-  EXPECT_GE(all, 120s / Worker::section * 3 / 4) << "and little of the time is lost";
+TEST_F(LockYield, letsAnotherProcessInAndBothGetTheirShare) { expectFairShares(world, world.store); }
+
+TEST_F(LockYield, isAsFairWhereOtherWritesRaiseTheTokens) {
+  expectFairShares(world, std::make_shared<StoreWithRevision>(world.store));
+}
+
+TEST_F(LockYield, aHoldIsCountedAnewAfterOthersHadTheLockWhereOtherWritesRaiseTheTokens) {
+  expectCountedAnew(world, std::make_shared<StoreWithRevision>(world.store));
 }
 
 TEST_F(LockYield, countsAllClientsOfTheProcessTogether) {
@@ -162,18 +202,7 @@ TEST_F(LockYield, afterEachReleaseCountsFromIt) {
   EXPECT_EQ(a.waits.size(), 3U) << "it was away for long enough";
 }
 
-TEST_F(LockYield, aHoldIsCountedAnewAfterOthersHadTheLock) {
-  const AcquireOptions options{.maxConsecutiveHold = 100ms, .yieldFor = 5s};
-  Worker a{world, world.store, "a", options};
-  Worker b{world, elsewhere, "b", {}};
-  a.again = b.again = false;
-  for (Worker* worker : {&a, &b, &a, &b, &a}) {
-    worker->come();
-    world.pass(100ms);
-  }
-  EXPECT_EQ(a.sections, 3) << "70 ms each, and somebody else's after each of them";
-  EXPECT_EQ(b.sections, 2);
-}
+TEST_F(LockYield, aHoldIsCountedAnewAfterOthersHadTheLock) { expectCountedAnew(world, world.store); }
 
 TEST_F(LockYield, neverMakesABoundedWaitFail) {
   const AcquireOptions options{.waitFor = 300ms, .maxConsecutiveHold = 0ms, .yieldFor = 5s};
