@@ -125,8 +125,8 @@ if(TENURE_MUTATE)
   set(CMAKE_LINK_DEPENDS_NO_SHARED ON)
   # Some tests lead calls of the product through themselves (tenure_leads_calls). Their linker wraps such a call in
   # static libraries. In shared ones it must be wrapped already, and this is the wrapper for all other programs.
-  set(TENURE_LED_CALLS eventfd_write flock inotify_add_watch kill openat pthread_mutex_lock pwrite sqlite3_exec
-    sqlite3_prepare_v3 sqlite3_step statfs syscall unlink _ZNK6tenure8TermCell4loadEv)
+  set(TENURE_LED_CALLS eventfd_write flock inotify_add_watch kill openat pthread_mutex_lock pthread_mutex_unlock pwrite
+    sqlite3_exec sqlite3_prepare_v3 sqlite3_step statfs syscall unlink _ZNK6tenure8TermCell4loadEv)
   set(wrappers "")
   foreach(call IN LISTS TENURE_LED_CALLS)
     string(APPEND wrappers "asm(\".weak __real_${call}\\n.globl __wrap_${call}\\n.type __wrap_${call}, @function\\n\"\n"

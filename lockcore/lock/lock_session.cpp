@@ -110,7 +110,8 @@ void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
 /// The work is told to stop before the release, so that a successor does not begin too early (I9). While the work ends,
 /// the lease is renewed, for at most lease.drainTimeout.
 void LockSession::close() {
-  if (token().isNone()) return cancel(LockErrc::cancelled);
+  if (token().isNone()) cancel(LockErrc::cancelled);
+  if (token().isNone()) return;  // otherwise it was won meanwhile, and its user may have it
   lose({RevokeReason::stopped, "its client was closed", token()});
   if (letGo_.load()) return;  // its release is under way
   driver_->submit(event::Stop{});
