@@ -149,10 +149,10 @@ void Challenger::holdOff(const Instant& now, nanoseconds wait) {
 }
 
 NextRole Challenger::observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
-  if (record) core_.tokens.learn(record->token);
   if (record && core_.isOwn(*record)) {
     if (auto won = adoptOwnAcquire(now, *record)) return *std::move(won);
   }
+  if (record) core_.tokens.learn(record->token);
   see(now, record, hinted);
   return {};
 }

@@ -17,6 +17,11 @@ constexpr int maxLostRaces = 8;
 /// A third of a long lease is minutes. A lease that is free must not stay so for that long after one rejection.
 constexpr std::chrono::seconds longestInterval{10};
 
+std::string tooLow(FencingToken token, FencingToken floor) {
+  return "the store gave this term the fencing token " + toString(token) + ", but " + toString(floor) +
+         " was seen before; the lease is acquired again for a higher one";
+}
+
 }  // namespace
 
 void Challenger::sendAcquire(const Instant& now) {
@@ -68,9 +73,7 @@ NextRole Challenger::acquired(const Instant& now, const RequestInFlight& request
   if (!applied.warning.empty()) core_.log(LogLevel::warn, applied.warning);
   core_.tokens.known = std::max(core_.tokens.known, applied.token);
   if (applied.token > core_.tokens.floor || !wantsTerm()) return win(now, request.arrived(), applied.token);
-  const std::string why = "the store gave this term the fencing token " + toString(applied.token) + ", but " +
-                          toString(core_.tokens.floor) +
-                          " was seen before; the lease is acquired again for a higher one";
+  const std::string why = tooLow(applied.token, core_.tokens.floor);
   core_.log(LogLevel::warn, why);
   UnansweredWrite forNobody = request.arrived();  // released if the candidacy ends before the lease is won again
   forNobody.forNobody = true;
@@ -99,10 +102,17 @@ NextRole Challenger::acquireLost(const Instant& now, const RequestInFlight& requ
 }
 
 /// The record shows an acquisition of ours whose answer was lost: the right counts from before that request was sent
-/// (I8). It is no right where another term was seen in between (I1).
+/// (I8). It is no right where another term was seen in between (I1). A floor that only a report has raised counts as in
+/// acquired(), so this comes before the record's token is learned (I7).
 std::optional<NextRole> Challenger::adoptOwnAcquire(const Instant& now, const LeaseRecord& record) {
   const UnansweredWrite* found = unanswered_.find(record.version);
   if (found == nullptr || found->forNobody || record.released) return std::nullopt;
+  const SeenTokens& tokens = core_.tokens;
+  if (tokens.floor > tokens.known && record.token <= tokens.floor && wantsTerm()) {
+    core_.log(LogLevel::warn, tooLow(record.token, tokens.floor));
+    unanswered_.disown(record.version);  // for good: the next read finds this token among those that were shown
+    return std::nullopt;
+  }
   if (core_.known.observation.mayHideATerm(now, record)) return std::nullopt;
   const UnansweredWrite won = *found;
   const TermState right{won.sentAt, won.right.leadsFor, won.right.validFor, record.token};

@@ -20,6 +20,10 @@ void UnansweredWrites::lookedForAll() noexcept {
   for (UnansweredWrite& write : writes_) write.lookedFor = true;
 }
 
+void UnansweredWrites::disown(const RecordVersion& version) noexcept {
+  for (UnansweredWrite& write : writes_) write.forNobody = write.forNobody || write.version == version;
+}
+
 const UnansweredWrite* UnansweredWrites::find(const RecordVersion& version) const noexcept {
   const auto it =
       std::find_if(writes_.begin(), writes_.end(), [&](const UnansweredWrite& w) { return w.version == version; });

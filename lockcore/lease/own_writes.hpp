@@ -35,7 +35,7 @@ struct UnansweredWrite {
   WrittenRight right{};
   bool lookedFor{false};  ///< a read sent later has shown that it had not arrived yet
   bool creates{false};    ///< an acquisition conditioned on the absence of the record, which may become true again
-  bool forNobody{false};  ///< it was answered, with a token too low to lead by
+  bool forNobody{false};  ///< it has arrived, with a token too low to lead by
   bool inherits{false};   ///< an acquisition that follows a state which may lack terms
 };
 
@@ -46,6 +46,8 @@ class UnansweredWrites {
   /// Like add(), but drops the oldest one if there are already `most`.
   void addWithin(std::size_t most, UnansweredWrite write);
   void clear() noexcept { writes_.clear(); }
+  /// See UnansweredWrite::forNobody.
+  void disown(const RecordVersion& version) noexcept;
   /// A read of the record has shown none of them.
   void lookedForAll() noexcept;
 

@@ -81,6 +81,48 @@ TEST(I7ReportedTokens, whatAProcessRemembersOfReportsIsNoGroundEither) {
   EXPECT_EQ(second.write().tokenFloor, above(3));
 }
 
+/// The acquisition was not answered, and by the time that a read shows it, a resource has reported its very token:
+/// somebody else has written by it.
+TEST(I7ReportedTokens, anAcquisitionThatIsReadBackWithAReportedTokenIsNoTerm) {
+  MachineHarness m;
+  m.becomeAcquiring();
+  const LeaseRecord mine = m.written(7);
+  EXPECT_EQ(m.answerWrite(Unknown{transientError()}), "read");
+  m.step(event::TokenSeen{FencingToken{7}});
+  EXPECT_EQ(m.answerRead(std::optional{mine}), "log");
+  EXPECT_NE(m.logLines.back().find("the fencing token 7"), std::string::npos) << m.logLines.back();
+  EXPECT_EQ(m.step(event::StoreHint{}), "read");
+  EXPECT_EQ(m.answerRead(std::optional{mine}), "") << "now the store has shown this token itself";
+  EXPECT_EQ(readUntilElse(m, mine), "acquire");
+  EXPECT_EQ(m.expected(), mine.version.text());
+  EXPECT_GE(m.write().tokenFloor, FencingToken{7});
+  EXPECT_EQ(m.elections(), 0U);
+  m.answerWrite(Applied{FencingToken{8}});
+  EXPECT_TRUE(m.leads());
+}
+
+TEST(I7ReportedTokens, anAcquisitionThatIsReadBackWithAHigherTokenIsATerm) {
+  MachineHarness m;
+  m.becomeAcquiring();
+  const LeaseRecord mine = m.written(8);
+  m.answerWrite(Unknown{transientError()});
+  m.step(event::TokenSeen{FencingToken{7}});
+  m.answerRead(std::optional{mine});
+  EXPECT_TRUE(m.leads());
+}
+
+/// What nobody leads by is not left to its lease.
+TEST(I7ReportedTokens, anAcquisitionWithAReportedTokenIsReleasedAtTheEnd) {
+  MachineHarness m;
+  m.becomeAcquiring();
+  const LeaseRecord mine = m.written(7);
+  m.answerWrite(Unknown{transientError()});
+  m.step(event::TokenSeen{FencingToken{7}});
+  m.answerRead(std::optional{mine});
+  EXPECT_EQ(m.step(event::Stop{}), "publish(none) release");
+  EXPECT_EQ(m.expected(), mine.version.text());
+}
+
 /// Each is within the allowed step, but term by term they would bring the counter to its end in minutes.
 TEST(I7ReportedTokens, termAfterTermThatAReportEndsLeavesTheLeaseAloneForALease) {
   MachineHarness m;
