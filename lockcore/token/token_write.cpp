@@ -156,8 +156,11 @@ LockError TokenWrite::giveUp() const {
   const std::string what = kind_ == Kind::renew ? "renewal" : "release";
   if (attempts_.empty()) return lastError_ ? storeFailure(*lastError_) : unsentError(token_.key, what);
   const StoreError last = lastError_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
+  const bool shortens = kind_ == Kind::renew && lease_ < token_.lease;
+  const std::string most =
+      shortens ? "; the old token counts only for " + std::to_string(lease_.count()) + " ms from the call on" : "";
   return {LockErrc::unknown,
-          "it is not known whether the " + what + " of " + lockName(token_) + " arrived: " + last.message +
+          "it is not known whether the " + what + " of " + lockName(token_) + " arrived: " + last.message + most +
               "; the lock ends with its lease, or " +
               (kind_ == Kind::renew ? "resume it by its owner " + token_.owner : "release it once more"),
           std::nullopt, last};

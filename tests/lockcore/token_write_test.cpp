@@ -211,5 +211,19 @@ TEST_F(TokenWriteTest, WhenTheTimeIsOverAnUnansweredWriteIsUnknownAndNeverASucce
   EXPECT_EQ(write.error().code, LockErrc::unknown) << "an error of the read says nothing of the write";
 }
 
+/// The record may state the shorter lease, and the old token cannot know.
+TEST_F(TokenWriteTest, AnUnansweredRenewalToAShorterLeaseSaysForHowLongTheOldTokenCounts) {
+  const auto says = [](TokenWrite write) {
+    static_cast<void>(write.nextWrite({}, 0));
+    const LockError error = write.giveUp();
+    EXPECT_EQ(error.code, LockErrc::unknown);
+    return error.message.find("the old token counts only for 2000 ms from the call on") != std::string::npos;
+  };
+  EXPECT_TRUE(says(renewal(2s)));
+  EXPECT_FALSE(says(renewal(10s)));
+  EXPECT_FALSE(says(renewal(20s)));
+  EXPECT_FALSE(says(release()));
+}
+
 }  // namespace
 }  // namespace tenure::test

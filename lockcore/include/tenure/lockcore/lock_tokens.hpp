@@ -138,7 +138,8 @@ class TENURE_API LockTokens {
   /// The new token replaces the old one, which is no longer valid. If two callers renew with one token, one wins
   /// and the other gets `superseded`. `lost` (reason `expired`), without a request, if the lease is over by this
   /// machine's clock. A token from another machine is judged by the store alone: if the record is still as the token
-  /// left it, no other owner can have held the lock in between.
+  /// left it, no other owner can have held the lock in between. After `unknown` of a renewal to a shorter lease, which
+  /// may have arrived, `token` counts only for that lease from the call on, whatever its remaining() says.
   [[nodiscard]] LockResult<LockToken> renew(const LockToken& token, const TokenRenewOptions& options = {});
 
   /// `released` by this call, or `notHeld`: it was released before, or its record is gone. A second call gives
