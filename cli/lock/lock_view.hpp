@@ -1,7 +1,6 @@
 // What `tenure lock` prints.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include <tenure/lockcore/lock_tokens.hpp>

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <string>
 #include <unistd.h>
-#include <vector>
 
 #include <fmt/format.h>
 

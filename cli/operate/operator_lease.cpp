@@ -1,7 +1,6 @@
 #include "operator_lease.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>

@@ -1,7 +1,6 @@
 // `tenure pause`: takes the group's own lease as an operator's lock token, so that nobody is elected.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <future>
 #include <optional>
 #include <string>

@@ -1,5 +1,4 @@
 #include <csignal>
-#include <optional>
 #include <poll.h>
 #include <string>
 #include <unistd.h>

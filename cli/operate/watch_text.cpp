@@ -1,7 +1,6 @@
 #include "watch_text.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

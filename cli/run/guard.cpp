@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <stdexcept>
 #include <string>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>

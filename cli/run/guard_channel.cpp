@@ -6,7 +6,6 @@
 #include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 #include "cli/process/process.hpp"

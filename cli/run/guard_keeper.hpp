@@ -1,7 +1,6 @@
 // The supervisor's side of the guard: starts it, tells it about the job, replaces it when it dies.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>

@@ -1,10 +1,8 @@
 // The few messages between a supervisor and its guard, on a socket pair that keeps message boundaries.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <sys/types.h>
 
 #include "lockcore/runtime/unique_fd.hpp"

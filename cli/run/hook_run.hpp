@@ -2,11 +2,9 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <poll.h>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <tenure/config/group_config.hpp>

@@ -7,7 +7,6 @@
 #include <new>
 #include <poll.h>
 #include <stdexcept>
-#include <string_view>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

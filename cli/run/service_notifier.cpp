@@ -8,7 +8,6 @@
 #include <cstring>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <optional>
-#include <string>
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/outcomes.hpp>

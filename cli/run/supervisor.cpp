@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>

@@ -2,7 +2,6 @@
 // elector_impl.cpp: start, stop and destruction. elector_notices.cpp: the notices that it gets and passes on.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

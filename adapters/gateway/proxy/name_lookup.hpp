@@ -5,7 +5,6 @@
 #include <chrono>
 #include <memory>
 #include <set>
-#include <string>
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>

@@ -1,7 +1,6 @@
 // What is logged of the looks at the pods.
 #pragma once
 
-#include <algorithm>
 #include <iterator>
 #include <set>
 #include <string>
