@@ -33,7 +33,7 @@ bool isTheServices(int status, std::string_view text) {
 }
 
 void judgeWrite(int status, const std::string& body) {
-  const auto written = dynamodb_fence::writtenIn(stamp, "there", aws::JsonReply{status, body, ""});
+  const auto written = dynamodb_fence::writtenIn(stamp, true, "there", aws::JsonReply{status, body, ""});
   if (written) {
     require(*written == DynamoDbWritten::conditionFailed || isTheServices(status, body), "done is said by the service");
     require(*written == DynamoDbWritten::done || status == 400, "a condition that failed is an error");

@@ -150,7 +150,7 @@ TEST_F(LockYield, isAsFairWhereOtherWritesRaiseTheTokens) {
   expectFairShares(world, std::make_shared<StoreWithRevision>(world.store));
 }
 
-TEST_F(LockYield, aHoldIsCountedAnewAfterOthersHadTheLockWhereOtherWritesRaiseTheTokens) {
+TEST_F(LockYield, countsAnewAfterOthersWhereOtherWritesRaiseTheTokens) {
   expectCountedAnew(world, std::make_shared<StoreWithRevision>(world.store));
 }
 

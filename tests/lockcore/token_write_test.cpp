@@ -212,7 +212,7 @@ TEST_F(TokenWriteTest, WhenTheTimeIsOverAnUnansweredWriteIsUnknownAndNeverASucce
 }
 
 /// The record may state the shorter lease, and the old token cannot know.
-TEST_F(TokenWriteTest, AnUnansweredRenewalToAShorterLeaseSaysForHowLongTheOldTokenCounts) {
+TEST_F(TokenWriteTest, AnUnansweredShorterLeaseSaysForHowLongTheOldTokenCounts) {
   const auto says = [](TokenWrite write) {
     static_cast<void>(write.nextWrite({}, 0));
     const LockError error = write.giveUp();
