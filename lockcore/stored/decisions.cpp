@@ -16,15 +16,14 @@ RecordVersion vanishedVersionOf(const StoredLease& stored) {
 }
 
 /// Of what StoredLease::answer() answers, without a copy of it: a heartbeat asks. A holder knows what it wrote in any
-/// history. Whoever takes a lease has waited for a version in one history, and a version without any knows nothing of
-/// what is inherited.
+/// history, so its versions have none. Whoever takes a lease has waited for a version in one history, and a version
+/// without any knows nothing of what is inherited.
 bool isExpected(const WriteRequest& request, const StoredLease& stored) {
   const bool acquires = request.purpose == Purpose::acquire;
   const auto expects = [&](const RecordVersion& told, bool inherited) {
     return std::any_of(request.expected.begin(), request.expected.end(), [&](const RecordVersion& version) {
       if (version != told) return false;
-      if (!acquires) return true;
-      return version.history().empty() ? !inherited : version.history() == told.history();
+      return version.history().empty() ? !acquires || !inherited : version.history() == told.history();
     });
   };
   if (const auto& record = *stored.record) return expects(record->record.version, record->record.inherited);
@@ -121,6 +120,9 @@ Decision decideOwnTerm(const WriteRequest& request, const StoredLease& stored) {
   Change change{.counter = removes ? counterBehind(stored, true) : counterDuring(request, stored),
                 .applied = Applied{token, before.stepDown == token}};
   if (removes) return change;
+  change.inHistory = std::any_of(request.expected.begin(), request.expected.end(), [&](const RecordVersion& version) {
+    return version == before.record.version && !version.history().empty();
+  });
   StoredRecord next = merged(request, before);
   next.record.token = token;
   next.record.released = releases;

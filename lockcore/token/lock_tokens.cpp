@@ -88,16 +88,22 @@ std::optional<LockError> drive(LeaseStore& store, const LeaseKey& key, TokenWrit
   SystemRandom random;
   nanoseconds pause = firstPause;
   for (auto next = TokenWrite::Next::write;;) {
-    const nanoseconds left = budget - elapsedForHolder(began, readClock());
+    const Instant now = readClock();
+    const nanoseconds left = budget - elapsedForHolder(began, now);
     if (left <= nanoseconds{0}) return write.giveUp();
+    const nanoseconds sure = write.sureFor(clockDomain(), now);
+    const bool looks = next == TokenWrite::Next::write && sure <= nanoseconds{0};
+    if (looks) next = write.unsure();
     const nanoseconds timeout = std::min<nanoseconds>(left, tokenCallTimeout);
     if (next == TokenWrite::Next::write) {
-      next = write.answered(writeAnswer(store, write.nextWrite(readClock(), wallClockMillisForDisplay()), timeout));
-    } else {
+      WriteRequest request = write.nextWrite(now, wallClockMillisForDisplay());
+      next = write.answered(writeAnswer(store, std::move(request), std::min(timeout, sure)));
+    } else if (next == TokenWrite::Next::read) {
       next = write.readBack(readAnswer(store, key, timeout));
     }
     if (next == TokenWrite::Next::done) return std::nullopt;
     if (next == TokenWrite::Next::failed) return write.error();
+    if (looks && next == TokenWrite::Next::write) continue;  // nothing was refused that has to be waited for
     const nanoseconds rest = std::max(budget - elapsedForHolder(began, readClock()), nanoseconds{0});
     const nanoseconds wait = std::min(jittered(random, pause), rest);
     std::this_thread::sleep_for(wait);  // lint-allow(sleep): a pause between two tries, nothing is waited for
@@ -162,6 +168,8 @@ LockResult<TokenView> LockTokens::check(const LockToken& token) {
     view.why = powerless(LockTokenAccess::partsOf(token), standing, *found);
   } else if (view.remaining && view.remaining->count() == 0) {
     view.why = expiredError(token.key());
+  } else if (!view.remaining && (*found)->inherited) {
+    view.why = inheritedError(token.key());
   }
   view.active = !view.why;
   return view;
@@ -195,7 +203,7 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
   }
   TokenRenewOptions rest = options;
   rest.budget -= std::chrono::ceil<milliseconds>(elapsedForHolder(began, readClock()));
-  // It is not known here when that was written, so no clock may judge it: the store's condition decides.
+  // It is not known here when that was written, so no clock may judge it: what renew() reads first decides.
   return renew(LockTokenAccess::make({key,
                                       owner,
                                       record.version,

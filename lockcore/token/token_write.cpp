@@ -43,6 +43,13 @@ LockError expiredError(const LeaseKey& key) {
                                               " is over, and an expired lock cannot be renewed; acquire it again");
 }
 
+LockError inheritedError(const LeaseKey& key) {
+  return lostError(RevokeReason::lost,
+                   "lock " + toString(key) +
+                       " counts as lost: the store's history has changed since (a standby was promoted), and no clock "
+                       "here knows that its lease still runs; acquire it again");
+}
+
 LockError unsentError(const LeaseKey& key, const std::string& what) {
   return {LockErrc::storeUnavailable, "the " + what + " of lock " + toString(key) +
                                           " was not sent, because its time was over before; allow it more"};
@@ -73,13 +80,23 @@ LockError powerless(const LockTokenParts& token, TokenStanding standing, const s
                        token.store + ")");
 }
 
+std::chrono::nanoseconds TokenWrite::sureFor(std::string_view clockDomain, const Instant& now) const {
+  // A release gives nobody a right.
+  if (kind_ == Kind::release || seen_ == Seen::present) return std::chrono::nanoseconds::max();
+  return remainingOf(token_, clockDomain, now).value_or(std::chrono::nanoseconds{0});
+}
+
+TokenWrite::Next TokenWrite::unsure() {
+  return seen_ == Seen::inherited ? fail(inheritedError(token_.key)) : Next::read;
+}
+
 WriteRequest TokenWrite::nextWrite(const Instant& now, std::int64_t displayMillis) {
   WriteRequest request{token_.key,
                        kind_ == Kind::renew ? WriteRequest::Purpose::renew : WriteRequest::Purpose::release,
-                       {token_.version},
+                       {RecordVersion{token_.version.text(), history_}},
                        {}};
   // A release may find the record released by another release of ours; a renewal may follow a renewal.
-  for (const Attempt& attempt : attempts_) request.expected.push_back(attempt.version);
+  for (const Attempt& attempt : attempts_) request.expected.emplace_back(attempt.version.text(), history_);
   LeaseRecord& record = request.record;
   record.holder = token_.owner;
   record.version = RecordVersion{uuid4(random_)};
@@ -120,7 +137,10 @@ TokenWrite::Next TokenWrite::judge(const std::optional<LeaseRecord>& record) {
     if (found != attempts_.end() && asWritten) return land(Attempt{*found});
   }
   const TokenStanding standing = standingOf(token_, record);
-  return standing == TokenStanding::current ? Next::write : gone(record, standing);
+  if (standing != TokenStanding::current) return gone(record, standing);
+  seen_ = record->inherited ? Seen::inherited : Seen::present;
+  history_ = record->inherited ? std::string{} : record->version.history();
+  return Next::write;
 }
 
 TokenWrite::Next TokenWrite::land(const Attempt& attempt) {

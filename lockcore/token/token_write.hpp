@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
@@ -29,6 +30,13 @@ class TokenWrite {
   TokenWrite(LockTokenParts token, Kind kind, std::chrono::milliseconds lease, RandomSource& random)
       : token_{std::move(token)}, kind_{kind}, lease_{lease}, random_{random} {}
 
+  /// How long a write may be under way that is sent now. While the lease of the token runs, nobody else can have had
+  /// the lock in any history of the store. Afterwards, or where no clock knows, another term may be lost in a
+  /// promotion, so zero: unsure() says what comes first. The largest: the write itself requires the history that was
+  /// read.
+  [[nodiscard]] std::chrono::nanoseconds sureFor(std::string_view clockDomain, const Instant& now) const;
+  /// Instead of `write`.
+  [[nodiscard]] Next unsure();
   /// `now`: a moment before it is sent.
   [[nodiscard]] WriteRequest nextWrite(const Instant& now, std::int64_t displayMillis);
   [[nodiscard]] Next answered(const WriteOutcome& outcome);
@@ -50,6 +58,9 @@ class TokenWrite {
     Instant sentAt;
   };
 
+  /// What the last look has shown of a record that is as the token left it.
+  enum class Seen { nothing, present, inherited };
+
   [[nodiscard]] Next judge(const std::optional<LeaseRecord>& record);
   [[nodiscard]] Next land(const Attempt& attempt);
   [[nodiscard]] Next failed(const StoreError& error, Next otherwise);
@@ -57,6 +68,8 @@ class TokenWrite {
   [[nodiscard]] Next gone(const std::optional<LeaseRecord>& record, TokenStanding standing);
 
   LockTokenParts token_;
+  Seen seen_{Seen::nothing};
+  std::string history_{};  ///< in which all expected versions must be; empty: any
   const Kind kind_;
   const std::chrono::milliseconds lease_;
   RandomSource& random_;
@@ -72,6 +85,8 @@ class TokenWrite {
 [[nodiscard]] LockError storeFailure(const StoreError& error);
 [[nodiscard]] LockError lostError(RevokeReason reason, std::string message, std::optional<HolderInfo> holder = {});
 [[nodiscard]] LockError expiredError(const LeaseKey& key);
+/// For a record of an earlier history where no clock knows whether its lease has ended since.
+[[nodiscard]] LockError inheritedError(const LeaseKey& key);
 /// For a budget that does not last until the renewal or release (`what`) is sent.
 [[nodiscard]] LockError unsentError(const LeaseKey& key, const std::string& what);
 /// Why a token with this standing has no power. Not for `current`.

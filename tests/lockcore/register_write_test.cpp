@@ -235,8 +235,8 @@ TEST_F(RegisterWriteTest, aTermThatIsOverIsNotRenewedAndMayBeReleased) {
 }
 
 /// Of a store whose history changes when a standby is promoted.
-TEST(Decisions, anAcquisitionNeedsThePresentHistoryAndAHolderDoesNot) {
-  const auto decided = [](WriteRequest::Purpose purpose, const char* history, bool inherited) {
+TEST(Decisions, aVersionWithAHistoryNeedsThePresentOneAndAHoldersHasNone) {
+  const auto change = [](WriteRequest::Purpose purpose, const char* history, bool inherited) {
     StoredLease seen = *leaseOf("alice", "v1");
     LeaseRecord& record = (*seen.record)->record;
     record.version = RecordVersion{"v1", "1/2"};
@@ -244,15 +244,24 @@ TEST(Decisions, anAcquisitionNeedsThePresentHistoryAndAHolderDoesNot) {
     seen.history = "1/2";
     WriteRequest request{.key = {"lease"}, .purpose = purpose, .expected = {RecordVersion{"v1", history}}};
     request.record = record;
-    return std::holds_alternative<stored::Change>(stored::decideWrite("script", request, seen));
+    const auto decision = stored::decideWrite("script", request, seen);
+    const auto* made = std::get_if<stored::Change>(&decision);
+    return made ? std::optional{*made} : std::nullopt;
   };
+  const auto decided = [&](auto... about) { return change(about...).has_value(); };
   using Purpose = WriteRequest::Purpose;
   EXPECT_TRUE(decided(Purpose::acquire, "1/2", false));
   EXPECT_TRUE(decided(Purpose::acquire, "1/2", true)) << "it has waited";
   EXPECT_FALSE(decided(Purpose::acquire, "1/1", false)) << "it has waited in another history";
   EXPECT_TRUE(decided(Purpose::acquire, "", false));
   EXPECT_FALSE(decided(Purpose::acquire, "", true)) << "it does not know of it";
-  for (const char* history : {"", "1/1", "1/2"}) EXPECT_TRUE(decided(Purpose::renew, history, true)) << history;
+  for (const auto purpose : {Purpose::renew, Purpose::release}) {
+    ASSERT_TRUE(decided(purpose, "", true)) << "a holder recognises what it wrote in any history";
+    EXPECT_FALSE(change(purpose, "", true)->inHistory);
+    EXPECT_FALSE(decided(purpose, "1/1", true)) << "it has read the version in another history";
+    ASSERT_TRUE(decided(purpose, "1/2", true));
+    EXPECT_TRUE(change(purpose, "1/2", true)->inHistory) << "the register is to see to it when it writes";
+  }
 }
 
 TEST(Decisions, aStoreMayHaveAFloorOfItsOwnAndSayWhy) {

@@ -61,7 +61,7 @@ StatementAnswer LeaseTable::run(const Statement& statement) {
       return change(values, locked || shared, false);
     case StatementId::beginTerm:
       return change(values, locked || shared, true);
-    case StatementId::announceTakeover:
+    case StatementId::updateInHistory:
       return change(values, locked, true);
     case StatementId::insertRow:
       return insert(values);

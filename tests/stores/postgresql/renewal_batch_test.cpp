@@ -113,6 +113,9 @@ TEST(PostgresqlJobs, onlyARenewalThatLeavesTheRestAsItIsSharesATransaction) {
   longer.record.leaseDuration = 1min;
   longer.lengthens = true;
   EXPECT_TRUE(Jobs::mayJoin(changeBy(longer, goodRow()))) << "the counter states the lease";
+  const auto inHistory = changeBy(renew(key, "a#1", {RecordVersion{"v", "1/1"}}), goodRow());
+  EXPECT_FALSE(Jobs::mayJoin(inHistory)) << "the batch asks for no history";
+  EXPECT_EQ(Jobs::write(inHistory, true).statements.front().values.back(), "1/1");
   EXPECT_FALSE(Jobs::mayJoin(changeBy(release(key, "a#1", old), goodRow())));
   EXPECT_FALSE(Jobs::mayJoin(changeBy(acquire(key, "b", old), goodRow())));
   EXPECT_FALSE(Jobs::mayJoin(changeBy(acquire(key, "b"), removedRow())));

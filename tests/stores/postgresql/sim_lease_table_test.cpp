@@ -126,7 +126,7 @@ TEST(SimLeaseTable, answersAsTheServerDoes) {
     }
   }
   for (const StatementId id : {StatementId::updateTerm, StatementId::updateTerms, StatementId::endTerm,
-                               StatementId::beginTerm, StatementId::announceTakeover, StatementId::insertRow}) {
+                               StatementId::beginTerm, StatementId::updateInHistory, StatementId::insertRow}) {
     EXPECT_GT(changed[id], 3) << static_cast<int>(id);
     EXPECT_GT(refused[id], 0) << static_cast<int>(id);
   }

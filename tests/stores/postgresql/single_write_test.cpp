@@ -170,7 +170,7 @@ TEST_F(SingleWriteTest, anAcquisitionThatIsKeptOutIsAnsweredWhenItsAnnouncementH
     ASSERT_TRUE(waiting());
     EXPECT_EQ(waiting()->timeout, 2s) << "of the acquisition's time";
     const Statement announcement = waiting()->job.statements.back();
-    EXPECT_EQ(announcement.id, StatementId::announceTakeover);
+    EXPECT_EQ(announcement.id, StatementId::updateInHistory);
     EXPECT_EQ(announcement.values.at(2), "old") << "the version stays";
     EXPECT_EQ(announcement.values.at(4), "7");
     EXPECT_EQ(announcement.values.at(11), "8") << "the counter";

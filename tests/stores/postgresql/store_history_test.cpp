@@ -50,6 +50,16 @@ TEST_F(PostgresqlStoreTest, aRenewalAfterAPromotionLeavesTheDoubt) {
   EXPECT_FALSE(store().record(key).inherited);
 }
 
+TEST_F(PostgresqlStoreTest, aRenewalOfAVersionThatWasReadNeedsTheHistoryInWhichItWasRead) {
+  const LeaseKey key{"lease"};
+  store().apply(acquire(key, "a"));
+  store().apply(renew(key, "a", {store().record(key).version}));
+  const std::string version = store().record(key).version.text();
+  const WriteOutcome refused = store().write(renew(key, "a", {RecordVersion{version, "1/1"}}));
+  ASSERT_TRUE(std::holds_alternative<Conflict>(refused)) << "another owner's term may be lost since";
+  EXPECT_EQ(store().record(key).version.text(), version);
+}
+
 TEST_F(PostgresqlStoreTest, whatWasReleasedOrRemovedBeforeAPromotionIsWaitedFor) {
   const LeaseKey key{"lease"};
   const FencingToken token = store().apply(acquire(key, "a")).token;

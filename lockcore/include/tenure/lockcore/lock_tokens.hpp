@@ -98,7 +98,8 @@ struct TokenRenewOptions {
 
 /// The present state of a token's lock.
 struct TokenView {
-  /// True: the store has the record as this token left it, and the lease is not over by the clocks of this machine.
+  /// True: the store has the record as this token left it, and the lease is not over by the clocks of this machine; if
+  /// they do not know (`remaining` is empty), no standby was promoted since the acquisition.
   bool active{false};
   /// Why it is not active: `lost` (with the reason), `notHeld` if its term was released, or `superseded`.
   std::optional<LockError> why{};
@@ -137,9 +138,12 @@ class TENURE_API LockTokens {
 
   /// The new token replaces the old one, which is no longer valid. If two callers renew with one token, one wins
   /// and the other gets `superseded`. `lost` (reason `expired`), without a request, if the lease is over by this
-  /// machine's clock. A token from another machine is judged by the store alone: if the record is still as the token
-  /// left it, no other owner can have held the lock in between. After `unknown` of a renewal to a shorter lease, which
-  /// may have arrived, `token` counts only for that lease from the call on, whatever its remaining() says.
+  /// machine's clock. A token from another machine is judged by the store alone, which is read first: if the record is
+  /// still as the token left it, no other owner can have held the lock in between. If a standby of PostgreSQL was
+  /// promoted since the acquisition, a later owner may be lost, so such a token is `lost` and the lock must be acquired
+  /// anew. The same holds for a lease that ends before a further attempt, and for `resume`. After `unknown` of a renewal
+  /// to a shorter lease, which may have arrived, `token` counts only for that lease from the call on, whatever its
+  /// remaining() says.
   [[nodiscard]] LockResult<LockToken> renew(const LockToken& token, const TokenRenewOptions& options = {});
 
   /// `released` by this call, or `notHeld`: it was released before, or its record is gone. A second call gives
@@ -155,7 +159,7 @@ class TENURE_API LockTokens {
 
   /// For a token that was lost while its lock is still held: renews the lock whose record names exactly this owner text
   /// (`name#incarnation`), and gives a new token. The bearer of the old token then gets `superseded`. `lost` if another
-  /// candidate holds the lock, `notHeld` if it has no holder.
+  /// candidate holds the lock or after a promotion (see `renew`), `notHeld` if it has no holder.
   [[nodiscard]] LockResult<LockToken> resume(const LeaseKey& key, const std::string& owner,
                                              const TokenRenewOptions& options = {});
 

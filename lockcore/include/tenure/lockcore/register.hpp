@@ -108,6 +108,7 @@ struct Change {
   std::optional<Counter> counter{};      ///< written; empty: it stays as it is
   bool keepsRecord{false};               ///< only the counter changes, and the record as `correction` says
   std::optional<Correction> correction{};
+  bool inHistory{false};  ///< a renewal or release: only while the store's history is that of the loaded pair
   bool isFirst{false};  ///< makes the counter where nothing is stored; the write is decided once more when this is done
   Applied applied{};    ///< what the caller is answered
 

@@ -21,14 +21,14 @@ enum class StatementId {
   readLease,   ///< the row and the present history
   readLeases,  ///< the same for many
   listLeases,
-  updateTerm,        ///< a change that leaves the token: it passes writers that hold the term
-  updateTerms,       ///< many renewals; a row that somebody has locked is left out
-  endTerm,           ///< a change that takes the record away, against writers
-  beginTerm,         ///< a change to another token, against writers, in the history that was seen
-  announceTakeover,  ///< the term is over: no writer of it comes in any more
-  insertRow,         ///< the same where there is no row
-  notify,            ///< tells listeners something
-  readLayout,        ///< whether the table is there, and of which kind
+  updateTerm,       ///< a change that leaves the token: it passes writers that hold the term
+  updateTerms,      ///< many renewals; a row that somebody has locked is left out
+  endTerm,          ///< a change that takes the record away, against writers
+  beginTerm,        ///< a change to another token, against writers, in the history that was seen
+  updateInHistory,  ///< a change that leaves the token, in the history that was seen
+  insertRow,        ///< the same where there is no row
+  notify,           ///< tells listeners something
+  readLayout,       ///< whether the table is there, and of which kind
   createTable,
 };
 inline constexpr std::size_t statementCount = static_cast<std::size_t>(StatementId::createTable) + 1;

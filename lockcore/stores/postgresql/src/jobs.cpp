@@ -57,6 +57,8 @@ RowChange rowChangeOf(const RowState& seen, const stored::Change& change, const 
     out.kind = StatementId::endTerm;
   } else if (beginsTerm(seen, change)) {
     out.kind = StatementId::beginTerm;
+  } else if (change.inHistory) {
+    out.kind = StatementId::updateInHistory;
   }
   if (change.erasesRecord()) out.data = byteaOf("");
   if (!change.record) return out;
@@ -79,7 +81,7 @@ std::optional<RowChange> announcementOf(const RowState& seen) {
   // The acquisition that follows needs a token above the counter. A released record admits no writers anyway.
   const bool isOpen = !record.released && !seen.over && record.token.next() < maxFencingToken;
   if (!isOpen) return std::nullopt;
-  RowChange out{.seen = seen.row, .next = seen.row, .kind = StatementId::announceTakeover};
+  RowChange out{.seen = seen.row, .next = seen.row, .kind = StatementId::updateInHistory};
   out.next[counterColumn] = toString(record.token.next());
   return out;
 }

@@ -24,7 +24,7 @@ struct RowChange {
   Value data{};        ///< empty: what is there stays, as with the next two
   Value acquiredAt{};  ///< in milliseconds since 1970
   Value renewedAt{};
-  /// Which statement carries it out: updateTerm, endTerm, beginTerm, announceTakeover or insertRow.
+  /// Which statement carries it out: updateTerm, endTerm, beginTerm, updateInHistory or insertRow.
   StatementId kind{StatementId::updateTerm};
 };
 
@@ -47,7 +47,7 @@ class Jobs {
  public:
   [[nodiscard]] static Job write(const RowChange& change, bool urgent);
 
-  /// Renewals that change neither data nor attributes, in one transaction.
+  /// Renewals that change neither data nor attributes and require no history, in one transaction.
   [[nodiscard]] static Job renewals(const std::vector<const RowChange*>& changes);
   [[nodiscard]] static bool mayJoin(const RowChange& change) noexcept;
 

@@ -152,7 +152,7 @@ std::string textOf(StatementId id) {
       return changeText("UPDATE", "", "");
     case StatementId::beginTerm:
       return changeText("UPDATE", ", {history}", " AND h.name IS NOT DISTINCT FROM $30::text");
-    case StatementId::announceTakeover:
+    case StatementId::updateInHistory:
       return changeText("NO KEY UPDATE", ", {history}", " AND h.name IS NOT DISTINCT FROM $30::text");
     case StatementId::insertRow:
       return R"(INSERT INTO {table} AS l (name, sort, version, holder, token, lease_ms, released, resign_token,

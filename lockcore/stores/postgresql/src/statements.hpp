@@ -90,7 +90,8 @@ enum LayoutColumn : std::size_t {
 //                locked is left out
 // endTerm        as updateTerm, against writers
 // beginTerm      as updateTerm, against writers; $30 the server's history as it was seen
-// announceTakeover  as beginTerm, but it passes writers that hold the term
+// updateInHistory  as beginTerm, but it passes writers that hold the term: the announcement of a takeover, or a renewal
+//                whose version was read
 // insertRow      as updateTerm to $17, where there is no row; $18 the server's history as it was seen
 // notify         $1 channel, $2 payloads -> nothing of use. Its COMMIT does not wait for the disk
 // readLayout     no values -> one row of LayoutColumn
