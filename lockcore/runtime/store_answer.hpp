@@ -35,10 +35,13 @@ Outcome answerOf(std::chrono::nanoseconds timeout, const Failed& failed, const C
       [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); });
 }
 
-[[nodiscard]] inline ReadOutcome readAnswer(LeaseStore& store, const LeaseKey& key, std::chrono::nanoseconds timeout) {
+[[nodiscard]] inline ReadOutcome readAnswer(LeaseStore& store, const LeaseKey& key, std::chrono::nanoseconds timeout,
+                                            bool mayBeLate = false) {
   return answerOf<ReadOutcome>(
       timeout, [](StoreError error) { return ReadOutcome{std::move(error)}; },
-      [&](CallOptions options, ReadHandler handler) { store.read(key, options, std::move(handler)); });
+      [&](CallOptions options, ReadHandler handler) {
+        store.read(key, {options.timeout, mayBeLate}, std::move(handler));
+      });
 }
 
 [[nodiscard]] inline WriteOutcome writeAnswer(LeaseStore& store, WriteRequest request,

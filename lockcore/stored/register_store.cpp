@@ -76,11 +76,12 @@ class RegisterStore final : public ExtendedStore {
     // A holder that reads is in doubt, and has as little time as for a renewal.
     const auto known = core_->known.find(key);
     const bool holds = known && known->own;
-    if (const LoadedLease release = known && !holds ? releaseOf(key, *known->lease) : nullptr) {
+    const bool mayBeLate = options.mayBeLate && !holds;
+    if (const LoadedLease release = known && mayBeLate ? releaseOf(key, *known->lease) : nullptr) {
       keepSeen(*core_, key, release);
       return core_->post(std::move(handler), release->answer());
     }
-    if (const LoadedLease shown = holds ? nullptr : core_->extras->shown(key)) {
+    if (const LoadedLease shown = mayBeLate ? core_->extras->shown(key) : nullptr) {
       if (hasRecord(*shown)) keepSeen(*core_, key, shown);
       return core_->post(std::move(handler), shown->answer());
     }

@@ -61,7 +61,7 @@ class TENURE_API RegisterExtras {
   }
 
   /// For a register whose stream of hints shows what is stored: what it last showed of a lease that another process
-  /// holds. It may be late. Null: the server is to be asked.
+  /// holds. It may be late, so only a read that may be is answered by it. Null: the server is to be asked.
   [[nodiscard]] virtual LoadedLease shown(const LeaseKey& /*key*/) { return nullptr; }
   /// The lease is watched, and was loaded just now.
   virtual void loadedWatched(const LeaseKey& /*key*/, const StoredLease& /*lease*/) {}

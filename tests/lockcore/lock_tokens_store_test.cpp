@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -29,10 +30,12 @@ class UnrulyStore final : public PolledStore {
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
   std::function<void()> whileItReads{};
+  bool lastReadMayBeLate{false};
   std::optional<std::chrono::nanoseconds> lastWritesTime{};
   std::atomic<bool> throwsOnceApplied{false};  ///< the next write throws, and is applied all the same
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    lastReadMayBeLate = options.mayBeLate;
     behind_->read(key, options, misbehaving(std::move(handler)));
     if (whileItReads) whileItReads();
   }
@@ -97,6 +100,19 @@ TEST(LockTokensOverAnUnrulyStore, aTokenWhoseLeaseEndsDuringACheckIsNotActive) {
   EXPECT_FALSE(view.active);
   EXPECT_EQ(view.why.value().reason, RevokeReason::expired);
   EXPECT_EQ(view.remaining, 0ns);
+}
+
+/// A store that watches the lock may answer a candidate that waits by what the watch has shown.
+TEST(LockTokensOverAnUnrulyStore, onlyTheLooksOfAnAcquisitionMayBeLate) {
+  const auto store = std::make_shared<UnrulyStore>();
+  LockTokens tokens{store};
+  const auto token = tokens.acquire({"orders"}, {.lease = 60s, .waitFor = 30s});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_TRUE(store->lastReadMayBeLate);
+  EXPECT_TRUE(tokens.isActive(*token).value());
+  EXPECT_FALSE(std::exchange(store->lastReadMayBeLate, true));
+  EXPECT_TRUE(tokens.resume({"orders"}, token->owner()).has_value());
+  EXPECT_FALSE(store->lastReadMayBeLate);
 }
 
 /// I8: the exception says nothing about the record.

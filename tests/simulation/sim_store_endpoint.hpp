@@ -58,7 +58,7 @@ class StoreEndpoint final : public SimEndpoint {
  public:
   StoreEndpoint(LeaseKey key, std::shared_ptr<LeaseStore> store) : key_{std::move(key)}, store_{std::move(store)} {}
   void read(std::chrono::nanoseconds timeout, ReadHandler handler) override {
-    store_->read(key_, {timeout}, whileAlive<ReadOutcome>(std::move(handler)));
+    store_->read(key_, {timeout, true}, whileAlive<ReadOutcome>(std::move(handler)));
   }
   void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) override {
     store_->write(std::move(request), {timeout}, whileAlive<WriteOutcome>(std::move(handler)));

@@ -67,7 +67,7 @@ class EtcdReleases : public testing::Test {
   }
   std::optional<LeaseRecord> read() {
     std::optional<LeaseRecord> record;
-    candidate_->read(key_, {1s}, [&](const ReadOutcome& answer) { record = answer.value(); });
+    candidate_->read(key_, {1s, true}, [&](const ReadOutcome& answer) { record = answer.value(); });
     scheduler_->runReady();
     return record;
   }

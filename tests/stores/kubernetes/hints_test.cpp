@@ -44,9 +44,9 @@ class StreamGateway final : public Gateway {
     targets.push_back(target);
     last = std::move(handlers);
     const auto live = std::make_shared<bool>(true);
-    const auto line = [scheduler = scheduler_, live, onLine = last.onLine](const std::string& text) {
-      scheduler->post([=] {
-        if (*live) onLine(text);
+    const auto line = [this, scheduler = scheduler_, live, onLine = last.onLine](const std::string& text) {
+      scheduler->post([=, this] {
+        if (*live && !silent) onLine(text);
       });
     };
     const std::uint64_t number = server_.watch(target, line);
@@ -58,6 +58,7 @@ class StreamGateway final : public Gateway {
   }
   [[nodiscard]] std::string describe() const override { return "test"; }
 
+  bool silent{false};  ///< the streams live, and tell nothing
   int lists{0};
   std::string lastBody{};
   int ended{0};
@@ -172,9 +173,9 @@ class KubernetesReleases : public KubernetesHints {
     ASSERT_FALSE(read().released);
     gateway_->lists = 0;
   }
-  LeaseRecord read() {
+  LeaseRecord read(bool mayBeLate = true) {
     std::optional<LeaseRecord> record;
-    candidate_->read({"a"}, {1s}, [&](const ReadOutcome& answer) { record = answer.value(); });
+    candidate_->read({"a"}, {1s, mayBeLate}, [&](const ReadOutcome& answer) { record = answer.value(); });
     scheduler_->runReady();
     return record.value();
   }
@@ -202,6 +203,24 @@ TEST_F(KubernetesReleases, areTakenByOnePutThatRequiresUidAndResourceVersion) {
   for (const char* member : {"uid", "resourceVersion"}) {
     EXPECT_EQ(put.at("metadata").at(member), lease.at("metadata").at(member)) << member;
   }
+}
+
+/// Whoever asks for a lock is not told what a stream that hangs has shown last.
+TEST_F(KubernetesReleases, onlyAReadThatMayBeLateIsAnsweredByTheWatch) {
+  const RecordVersion before = read().version;
+  gateway_->silent = true;
+  apply(contract::renew({"a"}, "bob", {last_}));
+  EXPECT_EQ(read().version, before) << "a candidate that waits has no need to ask";
+  EXPECT_EQ(gateway_->lists, 0);
+  EXPECT_EQ(read(false).version, last_);
+  EXPECT_EQ(read().version, last_) << "what was asked is known to all";
+}
+
+TEST_F(KubernetesReleases, aReleaseThatTheWatchHasShownIsNoAnswerToAReadThatMayNotBeLate) {
+  apply(contract::release({"a"}, "bob", {last_}));
+  gateway_->silent = true;
+  take("a", "carol");
+  EXPECT_EQ(read(false).holder, "carol");
 }
 
 TEST_F(KubernetesReleases, anObjectThatWasMadeAnewIsNotTakenForTheOneThatWasReleased) {

@@ -24,6 +24,9 @@ namespace tenure {
 /// error. It answers a write with `Rejected` if it can prove that nothing was applied, otherwise with `Unknown`.
 struct CallOptions {
   std::chrono::nanoseconds timeout{0};
+  /// read only: the answer may be what a stream of changes has shown last, and lack writes that were answered since.
+  /// For a candidate that waits: it then waits longer, and acquires only by a write that requires what it has read.
+  bool mayBeLate{false};
 };
 
 /// How the data of a write is combined with the data of the stored record.
@@ -98,7 +101,8 @@ using ListHandler = std::function<void(ListOutcome)>;
 /// - Calls return at once and may come from any thread, several at a time. Blocking work happens elsewhere.
 /// - Every handler is called exactly once, from any thread, never inside the call that it was given to. If the store is
 ///   destroyed first, the handler is called with a transient error. Handlers do not throw and return quickly.
-/// - Reads are linearizable: a read that starts after a write was answered sees that write or a later one.
+/// - Reads are linearizable: a read that starts after a write was answered sees that write or a later one, unless the
+///   caller has set CallOptions::mayBeLate.
 /// - Next to the record is the fencing counter, which outlives the record. It states the lease of the last term until
 ///   that term ends cleanly. An acquisition writes token and lease there; a renewal that lengthens the lease raises the
 ///   stated lease; a release that removes the record clears it, and so does remove() of a released record. Each of
