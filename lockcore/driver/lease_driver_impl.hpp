@@ -1,7 +1,6 @@
 // The inside of LeaseDriver: what happens on the scheduler, and how other threads get there.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>

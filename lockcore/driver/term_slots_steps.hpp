@@ -1,7 +1,6 @@
 // The steps of TermSlots, used by the library's own instance and by those of tests.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 
 #include "term_cell.hpp"

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>

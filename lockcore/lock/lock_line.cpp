@@ -1,6 +1,5 @@
 #include "lock_line.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <map>

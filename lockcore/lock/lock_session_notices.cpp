@@ -1,5 +1,4 @@
 // The notices that a session gets from its driver, on the scheduler, and passes on to users, on its lane.
-#include <algorithm>
 #include <utility>
 
 #include "lock_session.hpp"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_record.hpp>

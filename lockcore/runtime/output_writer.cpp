@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <poll.h>

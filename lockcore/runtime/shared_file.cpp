@@ -1,14 +1,12 @@
 #include "shared_file.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <istream>
 #include <memory>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <unistd.h>
 
 #include <climits>
 

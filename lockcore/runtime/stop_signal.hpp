@@ -1,7 +1,6 @@
 // Internal: how the work of a term learns that the term has ended.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>

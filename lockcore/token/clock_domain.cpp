@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <unistd.h>
 
 #include "lock_token_parts.hpp"
 #include "lockcore/port/ascii_text.hpp"

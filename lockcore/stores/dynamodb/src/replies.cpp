@@ -1,7 +1,6 @@
 #include "replies.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>

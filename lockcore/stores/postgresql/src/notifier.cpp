@@ -1,7 +1,5 @@
 #include "notifier.hpp"
 
-#include <utility>
-
 #include "jobs.hpp"
 #include "lockcore/port/fnv1a.hpp"
 
