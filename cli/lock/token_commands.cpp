@@ -36,10 +36,10 @@ milliseconds budgetOf(const LockArguments& arguments) {
 }
 
 /// The token to act on: the given one, or that of the lock's owner.
-LockResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& tokens) {
+LockResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& tokens, bool toRelease = false) {
   if (arguments.owner.empty()) return LockToken::from(tokenText(arguments.target));
   return tokens.resume({arguments.target, arguments.sort}, arguments.owner,
-                       {.lease = arguments.lease, .budget = budgetOf(arguments)});
+                       {.lease = arguments.lease, .budget = budgetOf(arguments), .anyHistory = toRelease});
 }
 
 int renew(const LockArguments& arguments) {
@@ -66,7 +66,7 @@ int release(const LockArguments& arguments) {
   if (!config) return exitUsage;
   const std::shared_ptr<LeaseStore> store = lockStore(*config);
   LockTokens tokens{store};
-  const auto token = tokenOf(arguments, tokens);
+  const auto token = tokenOf(arguments, tokens, true);
   if (!token && token.error().code == LockErrc::notHeld) {  // it was released before
     const std::string& name = arguments.target;
     return answer(arguments.json ? releaseJson(name, "not_held") : "lock " + name + " was no longer held\n");

@@ -51,7 +51,11 @@ int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAtt
   for (;;) {
     const auto patience = lookPatience(wait - elapsedForHolder(began, readClock()));
     const ReadOutcome record = readNow(*lease.store, lease.key, patience);
-    if (!record) return complain(faultText(*lease.store, record.error())), exitStore;
+    if (!record) {
+      complain(faultText(*lease.store, record.error()) +
+               (asked.isNone() ? "" : ". The leader was asked to step down, and may still do so"));
+      return !asked.isNone() && elapsedForHolder(began, readClock()) >= wait ? exitNotYet : exitStore;
+    }
     if (const auto code = refusedByPause(*record)) return *code;
     if (isHeld(*record) && (*record)->token != asked) {
       complain("asking " + personOf((*record)->holder) + " to step down");

@@ -123,7 +123,9 @@ class PauseTaker {
 
   /// The pause that is there gets this length from now on. Empty: it has ended meanwhile.
   [[nodiscard]] std::optional<int> extend(const std::string& owner, const Pause& pause) {
-    const TokenRenewOptions options{.lease = arguments_.length, .budget = std::max(left(), pauseLookPeriod)};
+    // Nobody works under a pause.
+    const TokenRenewOptions options{
+        .lease = arguments_.length, .budget = std::max(left(), pauseLookPeriod), .anyHistory = true};
     const auto token = LockTokens{lease_.store}.resume(lease_.key, owner, options);
     if (token) {
       return told(name_ + " was paused already, " + toString(pause) + "; this pause now lasts " +

@@ -70,19 +70,19 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, const 
   WakeTimer timer;
   const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
   const Instant began = readClock();
-  for (;;) {
+  for (bool seen = false;;) {
     const auto patience = lookPatience(bound - elapsedForHolder(began, readClock()));
     const ReadOutcome record = readNow(*lease.store, lease.key, patience);
     const nanoseconds left = bound - elapsedForHolder(began, readClock());
+    seen = seen || record.has_value();
     const bool steppedDown = record && !leads(*record, asked.token);
     if (steppedDown && (left.count() <= 0 || !waitsFor(arguments.to, *record))) {
       return toldOf(lease, name, *record, arguments.to);
     }
     if (left.count() <= 0) {
-      complain(record
-                   ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
-                   : faultText(*lease.store, record.error()));
-      return record ? exitNotYet : exitStore;
+      complain(seen ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
+                    : faultText(*lease.store, record.error()));
+      return seen ? exitNotYet : exitStore;
     }
     timer.arm(std::min<nanoseconds>(left, lookPeriod));
     pollfd entries[] = {{changed.descriptor(), POLLIN, 0}, {timer.descriptor(), POLLIN, 0}};

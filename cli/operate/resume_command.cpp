@@ -30,9 +30,8 @@ int failed(const LockError& error) { return complain(error.message), exitCodeOf(
 
 int release(const LeaseOfGroup& lease, const LeaseRecord& record, const Pause& pause) {
   LockTokens tokens{lease.store};
-  TokenRenewOptions options;
-  options.lease = std::min(record.leaseDuration, lastLease);
-  const auto token = tokens.resume(lease.key, record.holder, options);
+  const auto token =
+      tokens.resume(lease.key, record.holder, {.lease = std::min(record.leaseDuration, lastLease), .anyHistory = true});
   if (!token) return failed(token.error());
   if (const auto released = tokens.release(*token); !released) return failed(released.error());
   const std::string line =

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdexcept>
 #include <string>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>

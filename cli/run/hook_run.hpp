@@ -46,6 +46,7 @@ class HookRun final : public HookProcess {
   void kill() noexcept override;
   [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept override { return status_; }
   [[nodiscard]] bool isLate() const noexcept override { return timedOut_; }
+  [[nodiscard]] pid_t stays() const noexcept override { return job_.stays(); }
   [[nodiscard]] std::string text() const override;
 
  private:

@@ -333,6 +333,13 @@ void TermWork::renewed(FencingToken token, const Instant& now) {
   }
 }
 
+void TermWork::tellWhoStays() {
+  const pid_t stays = renewing_->stays();
+  if (stays == 0 || std::exchange(toldStays_, stays) == stays) return;
+  events_.complain("process " + std::to_string(stays) + " of hook on_renewed runs as another user, so it cannot be " +
+                   "ended; the lease is not released before it has ended: end it as that user or as root");
+}
+
 /// One line for each row of failures, because renewals are many.
 void TermWork::endRenewed(const Instant& now) {
   const auto hook = std::exchange(renewing_, nullptr);
@@ -376,8 +383,9 @@ void TermWork::actHooks(const Instant& now) {
     job_->hurry("it takes longer than hooks.timeout");
   }
   if (renewing_) {
-    if (untilInvalid(now).count() == 0) renewing_->kill();
+    if (!ending_ && untilInvalid(now).count() == 0) renewing_->kill();
     renewing_->act(now);
+    if (ending_) tellWhoStays();
     if (renewing_->status()) endRenewed(now);
   }
   if (revoking_) {
@@ -396,7 +404,8 @@ std::optional<nanoseconds> TermWork::untilHooks(const Instant& now) const {
   if (parts_.progress != nullptr && runsHook()) left = earlier(left, *parts_.timing.progressTimeout() / 3);
   if (renewing_) {
     const nanoseconds valid = untilInvalid(now);
-    left = earlier(earlier(left, renewing_->untilWake(now)), valid.count() > 0 ? valid : nanoseconds{lookWhileDying});
+    left = earlier(left, renewing_->untilWake(now));
+    if (!ending_) left = earlier(left, valid.count() > 0 ? valid : nanoseconds{lookWhileDying});
   }
   if (revoking_) left = earlier(left, revoking_->untilWake(now));
   if (holding_) left = earlier(left, lookWhileHolding);

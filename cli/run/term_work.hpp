@@ -86,6 +86,8 @@ class HookProcess {
   [[nodiscard]] virtual const std::optional<ExitStatus>& status() const noexcept = 0;
   /// It was killed for its time, whether or not it has ended yet.
   [[nodiscard]] virtual bool isLate() const noexcept = 0;
+  /// A process of it that cannot be ended, because it runs as another user; 0: none.
+  [[nodiscard]] virtual pid_t stays() const noexcept = 0;
   /// "hook on_renewed was killed after 10s, its time limit" and the like.
   [[nodiscard]] virtual std::string text() const = 0;
   [[nodiscard]] bool succeeded() const noexcept { return status() && status()->shellCode() == 0; }
@@ -188,6 +190,7 @@ class TermWork {
   void startElected(const Instant& now);
   void endElected(const Instant& now);
   void endRenewed(const Instant& now);
+  void tellWhoStays();
   void startRevoked(const Instant& now);
   void endRevoked();
   void actHooks(const Instant& now);
@@ -208,6 +211,7 @@ class TermWork {
   std::unique_ptr<HookProcess> renewing_;  ///< on_renewed
   bool renewalHookFails_{false};           ///< which was said
   bool ending_{false};                     ///< and the term waits for its end
+  pid_t toldStays_{0};                     ///< of it
   std::unique_ptr<HookProcess> revoking_;  ///< on_revoked
   bool holding_{false};                    ///< on_revoked failed: the lease must expire
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_record.hpp>

@@ -140,7 +140,7 @@ LockResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenew
   if (auto fault = faultOfLease(lease)) return misuse({*std::move(fault)});
   if (const auto left = token.remaining(); left && left->count() == 0) return expiredError(token.key());
   SystemRandom random;
-  TokenWrite write{LockTokenAccess::partsOf(token), TokenWrite::Kind::renew, lease, random};
+  TokenWrite write{LockTokenAccess::partsOf(token), TokenWrite::Kind::renew, lease, random, options.anyHistory};
   if (auto error = drive(*store_, token.key(), write, options.budget)) return *std::move(error);
   LockTokenParts parts = write.landed();
   parts.clockDomain = clockDomain();

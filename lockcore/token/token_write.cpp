@@ -81,9 +81,14 @@ LockError powerless(const LockTokenParts& token, TokenStanding standing, const s
 }
 
 std::chrono::nanoseconds TokenWrite::sureFor(std::string_view clockDomain, const Instant& now) const {
-  // A release gives nobody a right.
-  if (kind_ == Kind::release || seen_ == Seen::present) return std::chrono::nanoseconds::max();
-  return remainingOf(token_, clockDomain, now).value_or(std::chrono::nanoseconds{0});
+  using std::chrono::nanoseconds;
+  if (anyHistory_ || seen_ == Seen::present) return nanoseconds::max();
+  const nanoseconds left = remainingOf(token_, clockDomain, now).value_or(nanoseconds{0});
+  if (attempts_.empty() || lease_ >= token_.lease) return left;
+  LockTokenParts shorter = token_;  // all that an unanswered renewal may have left
+  shorter.lease = lease_;
+  shorter.sentAt = attempts_.front().sentAt;
+  return std::min(left, remainingOf(shorter, clockDomain, now).value_or(nanoseconds{0}));
 }
 
 TokenWrite::Next TokenWrite::unsure() {

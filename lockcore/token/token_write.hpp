@@ -27,8 +27,13 @@ class TokenWrite {
     failed  ///< error() has the answer
   };
 
-  TokenWrite(LockTokenParts token, Kind kind, std::chrono::milliseconds lease, RandomSource& random)
-      : token_{std::move(token)}, kind_{kind}, lease_{lease}, random_{random} {}
+  TokenWrite(LockTokenParts token, Kind kind, std::chrono::milliseconds lease, RandomSource& random,
+             bool anyHistory = false)
+      : token_{std::move(token)},
+        kind_{kind},
+        lease_{lease},
+        random_{random},
+        anyHistory_{anyHistory || kind == Kind::release} {}
 
   /// How long a write may be under way that is sent now. While the lease of the token runs, nobody else can have had
   /// the lock in any history of the store. Afterwards, or where no clock knows, another term may be lost in a
@@ -73,6 +78,7 @@ class TokenWrite {
   const Kind kind_;
   const std::chrono::milliseconds lease_;
   RandomSource& random_;
+  const bool anyHistory_;            ///< a release gives nobody a right
   std::vector<Attempt> attempts_{};  ///< unanswered ones, and at the back the one under way
   std::optional<StoreError> lastError_{};
   ReleaseResult release_{ReleaseResult::released};

@@ -170,6 +170,7 @@ struct Played {
   std::optional<ExitStatus> status{};
   bool over{false}, stopped{false}, lostReaper{false}, killed{false}, late{false};
   int execError{0};
+  pid_t stays{0};
   std::vector<std::string> orders{};
   cli::JobSpec spec{};
 };
@@ -207,6 +208,7 @@ class PlayedHook final : public cli::HookProcess {
   void kill() noexcept override { played_.killed = true; }
   [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept override { return played_.status; }
   [[nodiscard]] bool isLate() const noexcept override { return played_.late; }
+  [[nodiscard]] pid_t stays() const noexcept override { return played_.stays; }
   [[nodiscard]] std::string text() const override { return "the hook " + played_.status.value_or(ExitStatus{}).text(); }
 
  private:
@@ -437,6 +439,11 @@ TEST_F(TermWorkTest, TheTermIsHeldUntilOnRenewedHasEndedAndOnRevokedComesAfterIt
     EXPECT_FALSE(work_->isOver());
     work_->renewed(token(), now());
     EXPECT_EQ(started, (Did{"the job", "on_renewed"})) << "nothing else begins meanwhile";
+    hook.stays = 77;
+    did.clear();
+    for (int turns = 0; turns < 3; ++turns) work_->act(now());
+    ASSERT_EQ(did.size(), 1U) << "said once";
+    EXPECT_EQ(did[0].find("say: process 77 of hook on_renewed runs as another user, so it cannot be ended"), 0U);
     endHook(0);
     if (!revoked.empty()) {
       EXPECT_FALSE(isReleased());

@@ -119,6 +119,16 @@ TEST_F(LockHold, onExpiringFollowsALeaseThatBecomesShorter) {
   EXPECT_EQ(told, 1);
 }
 
+TEST_F(LockHold, onExpiringFollowsAShorterLeaseThatNobodyConfirms) {
+  Lock lock = world.acquireNow(*a, "orders", {.lease = 60s, .manualHeartbeat = true});
+  int told = 0;
+  ASSERT_TRUE(lock.onExpiring(2s, [&](std::chrono::nanoseconds) { ++told; }).has_value());
+  for (std::size_t i = 1; i < 500; ++i) world.store->failAt(world.store->calls() + i, Fault::unknownApplied);
+  lock.renewAsync({.lease = 10s}, [](const LockResult<void>&) {});
+  world.pass(9s);
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(LockHold, onExpiringIsSilentWhileHeartbeatsSucceed) {
   Lock lock = world.acquireNow(*a, "orders");
   int told = 0;

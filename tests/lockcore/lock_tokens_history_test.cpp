@@ -76,6 +76,15 @@ TEST_F(LockTokensAfterAPromotion, whereNoClockKnowsItsTokenTheLockIsLost) {
   EXPECT_TRUE(tokens_.renew(token).has_value());
 }
 
+/// A pause, or a lock that is renewed only to be released: nobody works under it.
+TEST_F(LockTokensAfterAPromotion, whoseWorkIsOverEndsTheLockInAnyHistory) {
+  const LockToken token = acquired(60s);
+  store_->promote();
+  const auto resumed = tokens_.resume(key_, token.owner(), {.lease = 1s, .anyHistory = true});
+  ASSERT_TRUE(resumed.has_value()) << resumed.error().message;
+  EXPECT_EQ(tokens_.release(*resumed).value(), ReleaseResult::released);
+}
+
 TEST_F(LockTokensAfterAPromotion, aRenewalThatNoClockJudgesRequiresTheHistoryThatWasRead) {
   LockToken token = tokens_.renew(elsewhere(acquired(60s))).value();
   ASSERT_EQ(store_->expected.size(), 1U);

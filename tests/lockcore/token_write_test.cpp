@@ -225,5 +225,19 @@ TEST_F(TokenWriteTest, AnUnansweredShorterLeaseSaysForHowLongTheOldTokenCounts) 
   EXPECT_FALSE(says(release()));
 }
 
+/// The record may have the shorter lease since, and another owner after it.
+TEST_F(TokenWriteTest, AfterAnUnansweredShorterLeaseTheClockIsSureForThatLeaseOnly) {
+  LockTokenParts held = token();
+  held.sentAt = t0_;
+  TokenWrite write{held, TokenWrite::Kind::renew, 1s, random_};
+  EXPECT_GT(write.sureFor("here", t0_ + 1s), 5s);
+  static_cast<void>(write.nextWrite(t0_ + 1s, 0));
+  EXPECT_LE(write.sureFor("here", t0_ + 1s), 1s);
+  EXPECT_EQ(write.sureFor("here", t0_ + 3s), 0s);
+  TokenWrite longer{held, TokenWrite::Kind::renew, 20s, random_};
+  static_cast<void>(longer.nextWrite(t0_ + 1s, 0));
+  EXPECT_GT(longer.sureFor("here", t0_ + 3s), 5s);
+}
+
 }  // namespace
 }  // namespace tenure::test

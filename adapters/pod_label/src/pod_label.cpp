@@ -183,8 +183,8 @@ class PodLabel::Impl : public std::enable_shared_from_this<Impl> {
         leads ? keeper_.keep(term.token(), [&] { return term.leads(); }) : keeper_.withdraw(term.token());
     log_.take(report, term.token());
     const bool soon = report.error && mayPass(*report.error);
-    pause_ = soon ? std::max<nanoseconds>(2 * pause_, firstPause) : nanoseconds{0};
-    return soon ? std::min(pause_, lookEvery_) : lookEvery_;
+    pause_ = soon ? std::min<nanoseconds>(std::max<nanoseconds>(2 * pause_, firstPause), lookEvery_) : nanoseconds{0};
+    return soon ? pause_ : lookEvery_;
   }
 
   /// Blocks.

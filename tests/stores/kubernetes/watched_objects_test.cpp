@@ -74,6 +74,16 @@ TEST_F(KubernetesWatched, whatIsOlderOrAnotherObjectIsNotShown) {
   EXPECT_EQ(seenAt(0ms), 0U);
 }
 
+TEST_F(KubernetesWatched, anAnswerThatTheStreamHasOvertakenIsNotShown) {
+  static_cast<void>(objects_.streamBegins());
+  objects_.asked(key_, objectAt(5), 2s, at(0ms));
+  objects_.shown(key_, objectAt(7));
+  objects_.asked(key_, objectAt(6), 2s, at(1ms));
+  EXPECT_EQ(seenAt(2ms), 7U);
+  objects_.asked(key_, objectAt(6, "another"), 2s, at(3ms));
+  EXPECT_EQ(seenAt(4ms), 6U) << "revisions of two objects are not compared";
+}
+
 TEST_F(KubernetesWatched, aStreamThatKeptSomethingBackIsNotBelievedUntilItTellsAgain) {
   static_cast<void>(objects_.streamBegins());
   objects_.asked(key_, objectAt(5), 2s, at(0ms));

@@ -22,6 +22,8 @@ void WatchedObjects::asked(const LeaseKey& key, const LeaseObject& object, std::
   const std::lock_guard lock{mutex_};
   if (!streams_) return;
   const auto before = seen_.find(key);
+  const bool isSame = before != seen_.end() && before->second.object.uid == object.uid;
+  if (isSame && object.revision < before->second.object.revision) return;  // the stream was quicker than this answer
   const bool missed = before != seen_.end() && before->second.object.resourceVersion != object.resourceVersion;
   const bool behind = missed && (before->second.behind || !before->second.told);
   seen_.insert_or_assign(key, Seen{object, now, lease, false, behind});
