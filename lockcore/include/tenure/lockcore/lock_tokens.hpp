@@ -92,8 +92,8 @@ struct TokenRenewOptions {
   std::optional<std::chrono::milliseconds> lease{};
   /// For all requests together, if the store does not answer at once.
   std::chrono::milliseconds budget{10'000};
-  /// Also after a promotion that may have lost a later owner; see renew(). For a lock under which nobody works, such as
-  /// one that is renewed only to be released.
+  /// Renews also after a promotion that may have lost a later owner; see renew(). Only for a token that is renewed to be
+  /// released, or while no work is done under it.
   bool anyHistory{false};
 
   friend bool operator==(const TokenRenewOptions&, const TokenRenewOptions&) = default;
