@@ -439,6 +439,7 @@ TEST_F(TermWorkTest, TheTermIsHeldUntilOnRenewedHasEndedAndOnRevokedComesAfterIt
     EXPECT_FALSE(work_->isOver());
     work_->renewed(token(), now());
     EXPECT_EQ(started, (Did{"the job", "on_renewed"})) << "nothing else begins meanwhile";
+    EXPECT_EQ(did.back(), "give up: the job ended") << "that the hook was killed is no failure";
     hook.stays = 77;
     did.clear();
     for (int turns = 0; turns < 3; ++turns) work_->act(now());
@@ -452,7 +453,7 @@ TEST_F(TermWorkTest, TheTermIsHeldUntilOnRenewedHasEndedAndOnRevokedComesAfterIt
     }
     EXPECT_TRUE(isReleased());
     EXPECT_TRUE(work_->isOver());
-    EXPECT_EQ(did.back(), "give up: the job ended") << "that it was killed is no failure";
+    EXPECT_EQ(did.size(), 1U);
     candidate_.reset();
     stage_.advance(10s);
   }
