@@ -160,8 +160,12 @@ LockResult<std::vector<Lock>> LockClient::Impl::acquireEach(const std::vector<Le
   for (const LeaseKey& key : sorted) {
     const auto next = won.empty() ? std::optional{options} : optionsForNext(options, left());
     LockResult<Lock> lock = next ? acquireNow(key, *next, left()) : noTimeLeft(key);
-    if (lock) won.push_back(*std::move(lock));
-    if (auto failed = lock ? lossAmong(won) : std::optional{lock.error()}) {
+    auto failed = lock.has_error() ? std::optional{lock.error()} : std::nullopt;
+    if (!failed) {
+      won.push_back(*std::move(lock));
+      failed = lossAmong(won);
+    }
+    if (failed) {
       const nanoseconds usual = options.lease.value_or(options_.lease.duration) + std::chrono::seconds{1};
       const nanoseconds rest = std::max(left().value_or(usual), nanoseconds{0}) + answerGrace;
       return giveBack(std::move(won), *std::move(failed), std::min(rest, usual));

@@ -92,8 +92,8 @@ struct TokenRenewOptions {
   std::optional<std::chrono::milliseconds> lease{};
   /// For all requests together, if the store does not answer at once.
   std::chrono::milliseconds budget{10'000};
-  /// Renews also after a promotion that may have lost a later owner; see renew(). Only for a token that is renewed to be
-  /// released, or while no work is done under it.
+  /// Renews also after a promotion that may have lost a later owner; see renew(). Only for a token that is renewed to
+  /// be released, or while no work is done under it.
   bool anyHistory{false};
 
   friend bool operator==(const TokenRenewOptions&, const TokenRenewOptions&) = default;
