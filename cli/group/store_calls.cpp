@@ -60,7 +60,7 @@ StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key) {
   // Record and counter may come from two moments, between which a term began. So only a disagreement that a second read
   // confirms is true.
   const auto again = readTokensNow(store, key);
-  if (again.has_error() || *again != *tokens) look.warning.clear();
+  if (again.has_error() || disagreementIn(*again) != look.warning) look.warning.clear();
   return look;
 }
 
