@@ -12,6 +12,10 @@ class Unavailable(Exception):
     """Says in one sentence why it is impossible here."""
 
 
+class Gone(Unavailable):
+    """The process or thread has ended."""
+
+
 def _make(parent, name):
     path = parent / f"tenure-chaos-{os.getpid()}-{time.monotonic_ns()}-{name}"
     try:
@@ -24,6 +28,8 @@ def _make(parent, name):
 def _write(path, value):
     try:
         path.write_text(str(value), encoding="ascii")
+    except ProcessLookupError:
+        raise Gone(f"{value} has ended") from None
     except OSError as fault:
         raise Unavailable(f"{path}: {fault.strerror}") from None
 

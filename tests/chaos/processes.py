@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "scripts"), str(ROOT / "tests/support")]
 import dynamodb_server
+import proc
 import verdict
 
 PROGRAM = "TENURE_CHAOS_CANDIDATE"
@@ -46,10 +48,9 @@ class Running:
         """The candidate's own process, if another program had to start it."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and self.process.poll() is None:
-            with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
-                children = file.read().split()
+            children = proc.children(self.process.pid)
             if children:
-                return int(children[0])
+                return children[0]
             time.sleep(0.001)
         raise RuntimeError(f"{self} did not start: {self.log_path.read_text(errors='replace')}")
 
@@ -115,16 +116,11 @@ class Running:
             except ProcessLookupError:
                 pass
 
-    def state(self):
-        """The kernel's letter for its state: R, S, T..."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0]
-
     def stop_now(self):
         """Sends SIGSTOP, and returns when it stands still."""
         self.send(signal.SIGSTOP)
         deadline = time.monotonic() + 10
-        while self.process.poll() is None and self.state() != "T" and time.monotonic() < deadline:
+        while self.process.poll() is None and proc.state(self.pid) != "T" and time.monotonic() < deadline:
             time.sleep(0.0005)
 
     def term(self):

@@ -1,5 +1,6 @@
 """T1, T3, T12, T15, T20, T21, T22, T29 and T30 on SQLite: what happens to processes."""
 
+import contextlib
 import pathlib
 import resource
 import signal
@@ -8,9 +9,11 @@ import threading
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import cgroups
 import faults
+import proc
 from chaos_test_case import LEASE_S, ChaosTest
 
 
@@ -36,9 +39,10 @@ class Processes(ChaosTest):
             self.skipTest(str(fault))
         fleet = self.started()
         leader, token = fleet.leader, fleet.token
-        for task in pathlib.Path(f"/proc/{leader.process.pid}/task").iterdir():
-            if (task / "comm").read_text(encoding="ascii").startswith("tenure-"):
-                group.add(int(task.name))
+        for thread, name in proc.threads(leader.process.pid).items():
+            if name.startswith("tenure-"):
+                with contextlib.suppress(cgroups.Gone):
+                    group.add(thread)
         group.freeze()
         fleet.await_leader(above=token)  # the judge compares its first claim with the hit leader's last one
         fleet.run_for(0.3 * LEASE_S)

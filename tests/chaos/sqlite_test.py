@@ -7,7 +7,9 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import proc
 from chaos_test_case import LEASE_S, ChaosTest
 from clocks import preloaded
 from processes import now
@@ -27,7 +29,7 @@ class SqliteFile(ChaosTest):
     def freeze_in_a_transaction(self, fleet):
         """The leader stops itself in the middle of its next renewal."""
         self.trigger.touch()
-        process = fleet.wait(lambda: next((p for p in fleet.processes() if p.is_alive() and p.state() == "T"), None),
+        process = fleet.wait(lambda: next((p for p in fleet.processes() if p.is_alive() and proc.state(p.pid) == "T"), None),
                              "a process that stops itself")
         self.assertTrue(fleet.store.is_locked_by(process.pid))
         fleet.mark_frozen(process, "SIGSTOP in a transaction")

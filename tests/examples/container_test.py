@@ -8,9 +8,13 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import proc
 
 PROGRAM = os.environ["TENURE_PROGRAM"]
 DOCKERFILE = pathlib.Path(__file__).resolve().parents[2] / "examples/container/Dockerfile"
@@ -118,7 +122,7 @@ class Chroot(unittest.TestCase):
                 self.assertIn("stopped (released)", errors)
             finally:
                 # The one that has become another user is not killed by the end of `unshare`.
-                for one in children(process.pid) if process.poll() is None else []:
+                for one in proc.children(process.pid) if process.poll() is None else []:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(one, signal.SIGKILL)
                 process.kill()
@@ -127,8 +131,8 @@ class Chroot(unittest.TestCase):
         """The process `tenure` that is process 1 in there."""
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            for child in children(unshare):
-                if (pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "tenure"
+            for child in proc.children(unshare):
+                if (proc.threads(child).get(child) == "tenure"
                         and any("sleep" in commandline(one) for one in descendants(child))):
                     return child
             time.sleep(0.02)
@@ -136,20 +140,11 @@ class Chroot(unittest.TestCase):
 
     @staticmethod
     def dead_children(parent):
-        return [child for child in children(parent) if pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"]
-
-
-def children(parent):
-    """None of a process that has ended meanwhile."""
-    found = []
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
-            found += [int(word) for word in (task / "children").read_text().split()]
-    return found
+        return [child for child in proc.children(parent) if proc.state(child) == "Z"]
 
 
 def descendants(parent):
-    found = children(parent)
+    found = proc.children(parent)
     return found + [one for child in found for one in descendants(child)]
 
 

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import proc
 from waiting import wait_until
 
 UNIT = pathlib.Path(os.environ["EXAMPLES_SOURCE"]) / "systemd" / "tenure@.service"
@@ -71,7 +72,7 @@ class Manager:
             test.skipTest("no manager can be started here: " + self.log())
 
     def _inside(self):
-        children = pathlib.Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        children = proc.children(self._process.pid)
         return children[0] if children else None
 
     def systemctl(self, *words):

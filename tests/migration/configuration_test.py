@@ -10,7 +10,9 @@ import sys
 import threading
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import proc
 from row_case import RowTest, the_endpoint
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -225,8 +227,7 @@ class Configuration(RowTest):
 
     def test_threads_have_names(self):
         leader = self.started(self.yaml())
-        tasks = pathlib.Path(f"/proc/{leader.process.pid}/task")
-        names = {(task / "comm").read_text(encoding="ascii").strip() for task in tasks.iterdir()}
+        names = set(proc.threads(leader.process.pid).values())
         named = {name for name in names if name.startswith("tenure-")}
         self.assertGreaterEqual(len(named), 1, names)
         self.assertEqual(names - named, {"tenure"}, "the main thread alone has the program's name")

@@ -5,6 +5,7 @@ were sent that the store has carried out: no request that begins a lease after t
 with one token proves that nobody may give one with an older token to a request that began later. TENURE_PROGRAM names the
 program."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -21,6 +22,7 @@ import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import proc
 from waiting import wait_until
 
 LEASE_NS = 2_000_000_000
@@ -153,17 +155,18 @@ class HeldThreads:
     SEIZE, INTERRUPT, DETACH, ANY_THREAD = 0x4206, 0x4207, 17, 0x40000000
 
     def __init__(self, process, but):
-        threads = pathlib.Path(f"/proc/{process}/task").iterdir()
-        self._held = [int(each.name) for each in threads if (each / "comm").read_text() != but + "\n"]
-        for thread in self._held:
-            self._ptrace(self.SEIZE, thread)
-            self._ptrace(self.INTERRUPT, thread)
-            os.waitpid(thread, self.ANY_THREAD)
+        self._held = []
+        for thread in (number for number, name in proc.threads(process).items() if name != but):
+            with contextlib.suppress(ProcessLookupError):
+                self._ptrace(self.SEIZE, thread)
+                self._ptrace(self.INTERRUPT, thread)
+                os.waitpid(thread, self.ANY_THREAD)
+                self._held.append(thread)
 
     @staticmethod
     def _ptrace(request, thread):
         if ctypes.CDLL(None, use_errno=True).ptrace(request, thread, None, None):
-            raise OSError(ctypes.get_errno(), "ptrace")
+            raise OSError(ctypes.get_errno(), "ptrace")  # ProcessLookupError if the thread has ended
 
     def release(self):
         for thread in self._held:

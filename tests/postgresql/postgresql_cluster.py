@@ -17,6 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "
 import dynamodb_server
 import postgresql_server
 from postgresql_server import ToolError
+import proc
 from server_process import ServerProcess
 from waiting import PATIENCE_S, wait_until
 
@@ -25,14 +26,6 @@ SETTINGS = {"fsync": "off", "max_connections": "50", "shared_buffers": "16MB", "
             "wal_keep_size": "64MB", "wal_sender_timeout": "3s", "wal_receiver_timeout": "3s", "wal_retrieve_retry_interval":
             "100ms", "checkpoint_timeout": "1h", "hot_standby": "on", "logging_collector": "off", "listen_addresses":
             "127.0.0.1", "log_line_prefix": "%m [%p] %q%a "}
-
-
-def children_of(pid):
-    found = []
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        for task in os.scandir(f"/proc/{pid}/task"):
-            found += map(int, pathlib.Path(task.path, "children").read_text(encoding="ascii").split())
-    return found
 
 
 class Directory:
@@ -123,7 +116,7 @@ class Node(ServerProcess):
 
     def processes(self):
         """The postmaster and every process of it."""
-        return [self.process.pid, *children_of(self.process.pid)]
+        return [self.process.pid, *proc.children(self.process.pid)]
 
     def freeze(self):
         """SIGSTOP for all processes. The postmaster comes first, so that there are no new ones."""
