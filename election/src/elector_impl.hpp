@@ -105,6 +105,7 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
 
   // On the scheduler.
   void take(const LeaseNotice& notice);
+  void on(const action::Publish& /*read where it is published*/) {}
   void on(const action::Elected& elected);
   void on(const action::Renewed& renewed);
   void on(const action::Recorded& recorded);

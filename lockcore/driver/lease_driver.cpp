@@ -173,7 +173,7 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
       impl.pump(event);
     });
   };
-  const auto error = storeErrorOf([&] { store_->read(machine_.key(), {send.timeout, true}, answer); });
+  const auto error = storeErrorOf([&] { store_->read(machine_.key(), {send.timeout, send.mayBeLate}, answer); });
   if (error) answer(*error);
 }
 

@@ -19,8 +19,9 @@
 namespace tenure {
 
 /// The notices that the driver gives its owner, on the scheduler, in order.
-using LeaseNotice = std::variant<action::Elected, action::Renewed, action::Recorded, action::InDoubt, action::Revoked,
-                                 action::LeaderChanged, action::VacancyExpected, action::GaveUp, action::Stopped>;
+using LeaseNotice =
+    std::variant<action::Publish, action::Elected, action::Renewed, action::Recorded, action::InDoubt, action::Revoked,
+                 action::LeaderChanged, action::VacancyExpected, action::GaveUp, action::Stopped>;
 
 /// Drives one LeaseMachine: reads the clock, keeps the one timer, calls the store, publishes the term. All methods may
 /// be called from any thread and return at once. The machine itself is used only on the scheduler.

@@ -146,6 +146,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void perform(const action::Publish& publish) {
     term_->publish(publish.term);
     if (account_) account_->published(publish.term, scheduler_->now());
+    if (onNotice_) onNotice_(publish);
   }
   void perform(const action::FollowHolder& follow);
   [[nodiscard]] std::shared_ptr<void> orNull(const char* what, const std::function<std::shared_ptr<void>()>& make);

@@ -71,7 +71,9 @@ NextRole Challenger::advance(const Instant& now) {
     sendAcquire(now);
   } else if (untilRead(now) <= nanoseconds{0}) {
     if (core_.known.poll.untilDue(now) > nanoseconds{0}) core_.known.poll.tookHint(now);
-    core_.sendRead(now, limited(core_.options.timing.heartbeat()));
+    const std::optional<OneTerm>& rules = core_.options.oneTerm;
+    const bool looksOnce = rules && rules->patience == nanoseconds{0};
+    core_.sendRead(now, limited(core_.options.timing.heartbeat()), !looksOnce);
   }
   return {};
 }

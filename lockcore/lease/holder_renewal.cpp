@@ -26,7 +26,7 @@ NextRole Holder::advanceRenewal(const Instant& now) {
   }
   const nanoseconds timeout = renewalTimeout(core_.options.timing.heartbeat(), rightLeft(now));
   if (!doubts_.readBack && !term_.unanswered.mustLook()) return sendRenewal(now, timeout);
-  core_.sendRead(now, timeout);
+  core_.sendRead(now, timeout, false);
   return {};
 }
 

@@ -48,6 +48,7 @@ namespace action {
 struct SendRead {
   Attempt attempt;
   std::chrono::nanoseconds timeout;
+  bool mayBeLate;  ///< CallOptions::mayBeLate: another look follows
 };
 struct SendWrite {
   Attempt attempt;

@@ -34,10 +34,10 @@ MachineCore::MachineCore(MachineOptions machineOptions, RandomSource& random)
       known{.poll = {options.poll.value_or(options.timing.heartbeat()), options.timing.duration()}},
       random_{&random} {}
 
-void MachineCore::sendRead(const Instant& now, nanoseconds timeout) {
+void MachineCore::sendRead(const Instant& now, nanoseconds timeout, bool mayBeLate) {
   inFlight = RequestInFlight{++lastAttempt_, RequestKind::read, now, timeout};
   inFlight->hinted = std::exchange(known.hinted, false);
-  act(action::SendRead{lastAttempt_, timeout});
+  act(action::SendRead{lastAttempt_, timeout, mayBeLate});
 }
 
 WriteRequest MachineCore::draft(WriteRequest::Purpose purpose, FencingToken token,

@@ -90,7 +90,7 @@ class MachineCore {
  public:
   MachineCore(MachineOptions machineOptions, RandomSource& random);
 
-  void sendRead(const Instant& now, std::chrono::nanoseconds timeout);
+  void sendRead(const Instant& now, std::chrono::nanoseconds timeout, bool mayBeLate);
   /// A write with a new version; the role completes it.
   [[nodiscard]] WriteRequest draft(WriteRequest::Purpose purpose, FencingToken token,
                                    std::vector<RecordVersion> expected);

@@ -129,11 +129,11 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
 
   // On the scheduler.
   void take(const LeaseNotice& notice);
+  void on(const action::Publish& published);
   void on(const action::Elected& elected);
   void on(const action::Renewed& renewed);
   void on(const action::Recorded& recorded);
   void on(const action::InDoubt& doubt);
-  void watchAnew();
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged&) {}
   void on(const action::VacancyExpected& /*of an elector*/) {}

@@ -34,13 +34,10 @@ void LockSession::on(const action::Elected& elected) {
   decide(handle(shared_from_this()));
 }
 
-void LockSession::on(const action::Renewed& renewed) {
-  finishChanges(renewed.ticket, std::nullopt);
-  watchAnew();
-}
+void LockSession::on(const action::Renewed& renewed) { finishChanges(renewed.ticket, std::nullopt); }
 
 /// What remains has changed, so each warning may fall due earlier than its timer says.
-void LockSession::watchAnew() {
+void LockSession::on(const action::Publish& /*published*/) {
   for (const auto& weak : warnings_) {
     const auto scheduler = common_->scheduler.lock();
     const auto warning = weak.lock();
@@ -83,7 +80,6 @@ LockError LockSession::refusedError(const StoreError& error) const {
 }
 
 void LockSession::on(const action::InDoubt& doubt) {
-  watchAnew();  // an unanswered renewal may have shortened the lease
   const std::int64_t millis = doubt.remaining / milliseconds{1};
   log(LogLevel::warn, "in doubt: " + doubt.error.message + "; held for " + std::to_string(millis) + " ms more",
       LogEvent::lockInDoubt, {{"error", doubt.error.message}, {"remaining_ms", millis}});

@@ -145,7 +145,9 @@ LockResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenew
   LockTokenParts parts = write.landed();
   parts.clockDomain = clockDomain();
   parts.store = nameOfStore(*store_);
-  return LockTokenAccess::make(std::move(parts));
+  LockToken renewed = LockTokenAccess::make(std::move(parts));
+  if (renewed.remaining() == nanoseconds{0}) return expiredError(token.key());  // the answer came too late
+  return renewed;
 }
 
 LockResult<ReleaseResult> LockTokens::release(const LockToken& token, milliseconds budget) {

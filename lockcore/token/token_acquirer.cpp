@@ -139,7 +139,8 @@ void TokenAcquirer::perform(const LeaseAction& action) {
 }
 
 void TokenAcquirer::look(const action::SendRead& request) {
-  ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout), /*mayBeLate=*/true);
+  const bool looksAgain = request.mayBeLate && waitFor_ != milliseconds{0};
+  ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout), looksAgain);
   const bool unusable = outcome.has_error() && outcome.error().errorClass == ErrorClass::misconfigured;
   // A table that existed and has vanished is a loss; no caller that waits may create it again.
   if (unusable && !looked_) outcome = readOnceMade(request);

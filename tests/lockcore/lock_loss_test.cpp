@@ -129,6 +129,19 @@ TEST_F(LockHold, onExpiringFollowsAShorterLeaseThatNobodyConfirms) {
   EXPECT_EQ(told, 1);
 }
 
+TEST_F(LockHold, onExpiringFollowsALeaseThatIsMadeShorterWhileTheLockIsInDoubt) {
+  Lock lock = world.acquireNow(*a, "orders", {.lease = 60s});
+  int told = 0;
+  ASSERT_TRUE(lock.onExpiring(2s, [&](std::chrono::nanoseconds) { ++told; }).has_value());
+  for (std::size_t i = 1; i < 500; ++i) world.store->failAt(world.store->calls() + i, Fault::unknownApplied);
+  world.pass(25s);
+  lock.renewAsync({.lease = 10s}, [](const LockResult<void>&) {});
+  world.pass(7s);
+  EXPECT_EQ(told, 0);
+  world.pass(4s);
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(LockHold, onExpiringIsSilentWhileHeartbeatsSucceed) {
   Lock lock = world.acquireNow(*a, "orders");
   int told = 0;

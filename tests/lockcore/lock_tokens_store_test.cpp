@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
@@ -30,6 +31,7 @@ class UnrulyStore final : public PolledStore {
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
   std::function<void()> whileItReads{};
+  std::function<void()> whileItWrites{};
   bool lastReadMayBeLate{false};
   std::optional<std::chrono::nanoseconds> lastWritesTime{};
   std::atomic<bool> throwsOnceApplied{false};  ///< the next write throws, and is applied all the same
@@ -42,7 +44,9 @@ class UnrulyStore final : public PolledStore {
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     lastWritesTime = options.timeout;
     if (!throwsOnceApplied.exchange(false)) {
-      return behind_->write(std::move(request), options, misbehaving(std::move(handler)));
+      behind_->write(std::move(request), options, misbehaving(std::move(handler)));
+      if (whileItWrites) whileItWrites();
+      return;
     }
     behind_->write(std::move(request), options, [](const WriteOutcome&) {});
     throw std::runtime_error{"a fault of the store's"};
@@ -102,8 +106,32 @@ TEST(LockTokensOverAnUnrulyStore, aTokenWhoseLeaseEndsDuringACheckIsNotActive) {
   EXPECT_EQ(view.remaining, 0ns);
 }
 
-/// A store that watches the lock may answer a candidate that waits by what the watch has shown.
-TEST(LockTokensOverAnUnrulyStore, onlyTheLooksOfAnAcquisitionMayBeLate) {
+TEST(LockTokensOverAnUnrulyStore, aRenewalThatIsAnsweredAfterItsLeaseIsLost) {
+  const auto store = std::make_shared<UnrulyStore>();
+  LockTokens tokens{store};
+  const auto token = tokens.acquire({"orders"}, {.lease = 60s});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  store->whileItWrites = [until = std::chrono::steady_clock::now() + 1s] {
+    while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  };
+  const auto renewed = tokens.renew(*token, {.lease = 100ms});
+  ASSERT_TRUE(renewed.has_error());
+  EXPECT_EQ(renewed.error().reason, RevokeReason::expired) << renewed.error().message;
+}
+
+/// A store that watches the lock may answer a candidate that waits by what the watch has shown; one look must be true.
+TEST(LockTokensOverAnUnrulyStore, aSingleLookMayNotBeLate) {
+  const auto store = std::make_shared<UnrulyStore>();
+  store->lastReadMayBeLate = true;
+  ASSERT_TRUE(LockTokens{store}.acquire({"orders"}, {.waitFor = 0ms}).has_value());
+  EXPECT_FALSE(std::exchange(store->lastReadMayBeLate, true));
+  LockClient client{store, {}};
+  const auto lock = client.tryAcquire({"invoices"});
+  ASSERT_TRUE(lock.has_value()) << lock.error().message;
+  EXPECT_FALSE(store->lastReadMayBeLate);
+}
+
+TEST(LockTokensOverAnUnrulyStore, onlyTheLooksOfAnAcquisitionThatWaitsMayBeLate) {
   const auto store = std::make_shared<UnrulyStore>();
   LockTokens tokens{store};
   const auto token = tokens.acquire({"orders"}, {.lease = 60s, .waitFor = 30s});

@@ -74,7 +74,8 @@ struct ShardedStatus {
 /// A moved-from elector may only be destroyed or assigned to.
 class TENURE_API ShardedElector {
  public:
-  /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group without shards.
+  /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group without shards,
+  /// and std::system_error as LeaderElector does.
   explicit ShardedElector(Group group, ShardListener listener = {}, Runtime runtime = {});
 
   /// Calls stop(), then does what ~LeaderElector does, for every shard; in total at most as long as stop() may take.

@@ -25,7 +25,8 @@ namespace tenure {
 struct CallOptions {
   std::chrono::nanoseconds timeout{0};
   /// read only: the answer may be what a stream of changes has shown last, and lack writes that were answered since.
-  /// For a candidate that waits: it then waits longer, and acquires only by a write that requires what it has read.
+  /// For a candidate that will look again: it waits longer, and acquires only by a write that requires what it has
+  /// read.
   bool mayBeLate{false};
 };
 

@@ -144,9 +144,9 @@ class TENURE_API LockTokens {
   /// machine's clock. A token from another machine is judged by the store alone, which is read first: if the record is
   /// still as the token left it, no other owner can have held the lock in between. If a standby of PostgreSQL was
   /// promoted since the acquisition, a later owner may be lost, so such a token is `lost` and the lock must be acquired
-  /// anew. The same holds for a lease that ends before a further attempt, and for `resume`. After `unknown` of a
-  /// renewal to a shorter lease, which may have arrived, `token` counts only for that lease from the call on, whatever
-  /// its remaining() says.
+  /// anew. The same holds for a lease that ends before a further attempt, and for `resume`. If the new lease is over
+  /// when the store answers, the lock is `lost` (`expired`) as well. After `unknown` of a renewal to a shorter lease,
+  /// which may have arrived, `token` counts only for that lease from the call on, whatever its remaining() says.
   [[nodiscard]] LockResult<LockToken> renew(const LockToken& token, const TokenRenewOptions& options = {});
 
   /// `released` by this call, or `notHeld`: it was released before, or its record is gone. A second call gives
