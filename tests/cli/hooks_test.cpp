@@ -98,14 +98,16 @@ TEST_F(HooksTest, TermWhoseOnElectedFailsIsGivenUpWithoutAJob) {
 }
 
 TEST_F(HooksTest, OnElectedThatTakesTooLongIsKilledWithAllThatItStarted) {
-  configureHooks("trap \"\" TERM; sleep 601 & echo $$! >child; sleep 602", "", "", "", "300ms");
+  configureHooks("trap \"\" TERM; sleep 601 & echo $$! >child; sleep 602", "", "", "", "2s");
   const Finished done = runToEnd(run({"--once"}, {"sh", "-c", "echo job >>hooks"}), as("alice"));
   EXPECT_EQ(done.code, cli::exitFailed) << done.errors;
   EXPECT_NE(done.errors.find("hook on_elected took longer than hooks.timeout; the job is not started"),
             std::string::npos)
       << done.errors;
   EXPECT_EQ(times("job"), 0U);
-  EXPECT_TRUE(eventually([&] { return kill(std::stoi(contentOf(directory_.file("child"))), 0) != 0; }));
+  const std::string child = contentOf(directory_.file("child"));
+  ASSERT_NE(child, "") << "it was killed before it had started anything";
+  EXPECT_TRUE(eventually([&] { return kill(std::stoi(child), 0) != 0; }));
 }
 
 TEST_F(HooksTest, OnElectedDiesWithItsSupervisorAsAJobDoes) {
@@ -120,11 +122,13 @@ TEST_F(HooksTest, OnElectedDiesWithItsSupervisorAsAJobDoes) {
 TEST_F(HooksTest, OnRenewedThatHangsDelaysNoRenewalAndIsKilled) {
   configureHooks("", "trap \"\" TERM; echo $$$$ >>children; sleep 600", "", "", "1s");
   Subprocess alice{run({}, actingJob()), as("alice")};
-  ASSERT_TRUE(eventually([&] { return times("renewed 1 ") == 1; })) << alice.errors();
+  std::size_t seen = 0;
+  ASSERT_TRUE(eventually([&] { return (seen = times("renewed 1 ")) > 0; })) << alice.errors();
   const long long from = monotonicNow();
   EXPECT_TRUE(alice.saysOnStderr("tenure: hook on_renewed was killed after 1s, its time limit (hooks.timeout)"));
-  ASSERT_TRUE(eventually([&] { return times("renewed 1 ") == 4; })) << hooks();
-  EXPECT_GE(monotonicNow() - from, 2'900'000'000) << "renewals in between started none";
+  ASSERT_TRUE(eventually([&] { return times("renewed 1 ") >= seen + 3; })) << hooks();
+  // Not three seconds: a busy machine may have let the first one write late. Three renewals take 0.9 s.
+  EXPECT_GE(monotonicNow() - from, 2'000'000'000) << "renewals in between started none";
   EXPECT_TRUE(goesOn(1)) << "the lease of 2 s was renewed all the time";
   EXPECT_EQ(alice.errors().rfind("was killed after"), alice.errors().find("was killed after")) << "one line is enough";
   alice.signal(SIGTERM);
