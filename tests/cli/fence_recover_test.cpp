@@ -34,10 +34,10 @@ class FenceRecoverTest : public GroupFixture {
     return finish(words);
   }
   /// The token that a leader gets now; empty: nobody can be elected.
-  [[nodiscard]] std::string nextToken() const {
+  [[nodiscard]] std::string nextToken(const std::string& wait = "15s") const {
     const std::string file = directory_.file("token");
     const std::string job = "echo $TENURE_FENCING_TOKEN > " + file;
-    if (finish({"run", "--config", config(), "--once", "--wait", "3s", "--", "sh", "-c", job}).code != 0) return "";
+    if (finish({"run", "--config", config(), "--once", "--wait", wait, "--", "sh", "-c", job}).code != 0) return "";
     std::string token;
     std::getline(std::ifstream{file}, token);
     return token;
@@ -46,7 +46,7 @@ class FenceRecoverTest : public GroupFixture {
 
 TEST_F(FenceRecoverTest, aLeaseWhoseCounterIsAtItsEndElectsAgain) {
   poison();
-  ASSERT_EQ(nextToken(), "") << "the counter cannot rise any further";
+  ASSERT_EQ(nextToken("3s"), "") << "the counter cannot rise any further";
   const Finished done = recover();
   ASSERT_EQ(done.code, cli::exitOk) << done.errors;
   EXPECT_NE(done.errors.find("counter: 9007199254740991 -> 17"), std::string::npos) << done.errors;
@@ -68,7 +68,7 @@ TEST_F(FenceRecoverTest, aTokenWithZerosInFrontIsRefused) {
     const Finished refused = finish({"fence", "recover", "--config", config(), "--token", token, "--yes"});
     EXPECT_EQ(refused.code, cli::exitUsage) << token;
   }
-  EXPECT_EQ(nextToken(), "");
+  EXPECT_EQ(nextToken("3s"), "");
 }
 
 TEST_F(FenceRecoverTest, aLeaseThatNobodyKnowsIsNotMade) {

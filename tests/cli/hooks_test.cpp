@@ -262,7 +262,7 @@ TEST_F(ReadyTest, ALeaderThatTurnsUnreadyLeadsOnByDefault) {
 
 TEST_F(ReadyTest, AWaitThatEndsSaysThatTheCopyWasNotReady) {
   configureReady();
-  const Finished done = runToEnd(run({"--once", "--wait", "1s"}, {"true"}), as("alice"));
+  const Finished done = runToEnd(run({"--once", "--wait", "3s"}, {"true"}), as("alice"));
   EXPECT_EQ(done.code, cli::exitBusy);
   EXPECT_NE(done.errors.find("this copy is not ready (candidate.ready)"), std::string::npos) << done.errors;
 }

@@ -273,9 +273,9 @@ TEST_F(JobsTest, TheWaitForALeaderThatStaysIsBounded) {
   EXPECT_EQ(once("true").code, 0);
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(2)) << alice.errors();
-  const Finished late = forget({"--yes", "--wait", "500ms"});
+  const Finished late = forget({"--yes", "--wait", "2s"});
   EXPECT_EQ(late.code, cli::exitNotYet) << late.errors;
-  EXPECT_NE(late.errors.find("could not be acquired in 500ms; alice ("), std::string::npos) << late.errors;
+  EXPECT_NE(late.errors.find("could not be acquired in 2s; alice ("), std::string::npos) << late.errors;
 }
 
 /// It would end the leader, and then have no time to take the lease.

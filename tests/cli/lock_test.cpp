@@ -74,7 +74,7 @@ TEST_F(LockTest, ABusyLockIsItsOwnExitCodeAndNamesItsHolder) {
   EXPECT_TRUE(contains(busy.errors, "lock nightly is held by alice (alice#")) << busy.errors;
   EXPECT_TRUE(contains(busy.errors, "with fencing token 1, acquired 20")) << "S1-68: " << busy.errors;
   EXPECT_TRUE(contains(busy.errors, " ago by the wall clocks")) << busy.errors;
-  const Finished json = finishLock({"acquire", "nightly", "--wait", "100ms", "--json"});
+  const Finished json = finishLock({"acquire", "nightly", "--wait", "2s", "--json"});
   EXPECT_EQ(json.code, cli::exitBusy);
   EXPECT_EQ(member(json.output, "error"), "held");
   EXPECT_EQ(member(json.output, "fencing_token"), "1");

@@ -90,10 +90,9 @@ TEST_F(OperatorTest, ResignTellsWhenTheLeaderDoesNotAnswer) {
   configure("  drain_timeout: 1m\n");
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
-  const Finished late = finish({"resign", "--config", config(), "--wait", "500ms"});
+  const Finished late = finish({"resign", "--config", config(), "--wait", "2s"});
   EXPECT_EQ(late.code, cli::exitNotYet) << late.errors;
-  EXPECT_NE(late.errors.find("alice was asked, but had not stepped down after 500ms"), std::string::npos)
-      << late.errors;
+  EXPECT_NE(late.errors.find("alice was asked, but had not stepped down after 2s"), std::string::npos) << late.errors;
 }
 
 TEST_F(OperatorTest, StatusNamesTheLeaderForPeopleAndForPrograms) {

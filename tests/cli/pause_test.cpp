@@ -150,9 +150,9 @@ TEST_F(PauseTest, TellsWhatItHasDoneIfTheLeaderDoesNotEndInTime) {
   configure("  drain_timeout: 1m\n");
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
-  const Finished late = finish(pauseFor("10m", "x", "700ms"));
+  const Finished late = finish(pauseFor("10m", "x", "2s"));
   EXPECT_EQ(late.code, cli::exitNotYet) << late.errors;
-  EXPECT_TRUE(says(late.errors, "test-group is not paused after 700ms: alice (")) << late.errors;
+  EXPECT_TRUE(says(late.errors, "test-group is not paused after 2s: alice (")) << late.errors;
   EXPECT_TRUE(says(late.errors, "may still do so")) << late.errors;
 }
 

@@ -205,7 +205,7 @@ TEST_F(RunPeriodsTest, StandbyThatFindsALeaderEndsWellIfThatIsFine) {
   EXPECT_EQ(fine.code, cli::exitOk) << fine.errors;
   EXPECT_EQ(fine.output, "");
   EXPECT_TRUE(says(fine, "has nothing to do, because alice (")) << fine.errors;
-  const Finished unscheduled = runToEnd(run({"--once", "--wait", "100ms", "--busy-ok"}, {"true"}), as("bob"));
+  const Finished unscheduled = runToEnd(run({"--once", "--wait", "10s", "--busy-ok"}, {"true"}), as("bob"));
   EXPECT_EQ(unscheduled.code, cli::exitOk) << unscheduled.errors;
 }
 
