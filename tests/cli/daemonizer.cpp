@@ -38,6 +38,10 @@ long long longTime = 30'000;  // ms
 
 std::string directory;
 
+/// A pipe that a daemon closes once it is root. The first process waits for that: a daemon that is not yet would end
+/// with the job.
+int begun[2] = {-1, -1};
+
 long long now() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -92,6 +96,7 @@ void live(const std::string& kind) {
     execve("/proc/self/exe", const_cast<char**>(arguments), const_cast<char**>(environment));
   }
   if (kind.starts_with("another-user") && setresuid(0, 0, 0) != 0) _exit(77);
+  close(begun[1]);
   if (kind == "another-user") return actFor(1500);
   if (kind == "thread" || kind == "another-users-thread") {
     if (kind != "thread") longTime = 1500;
@@ -114,6 +119,7 @@ void start(const std::string& kind) {
     live(kind);
     _exit(0);
   }
+  if (kind.starts_with("another-user") && pipe2(begun, O_CLOEXEC) != 0) _exit(77);
   pthread_t thread{};
   for (int i = 0; kind == "threads" && i < 100; ++i) pthread_create(&thread, nullptr, waitInThread, nullptr);
   if (kind == "threads") return;
@@ -121,6 +127,10 @@ void start(const std::string& kind) {
     if (fork() != 0) continue;
     if (kind == "namespace" || becomeDaemon()) live(kind);
     _exit(0);
+  }
+  close(begun[1]);
+  char none = 0;
+  while (read(begun[0], &none, 1) > 0) {
   }
 }
 

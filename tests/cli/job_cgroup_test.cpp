@@ -187,11 +187,13 @@ TEST_F(JobCgroupTest, CgroupsThatTheJobMakesInItEndWithIt) {
 
 /// It is no descendant, so ECHILD says nothing of it.
 TEST_F(JobCgroupTest, AProcessThatWasPutIntoItEndsBeforeTheRelease) {
-  Subprocess alice{copy({"--once"}, {DAEMONIZER, "act", newActs(), "500"}), as("alice")};
+  Subprocess alice{copy({"--once"}, {"sh", "-c", "while [ ! -e go ]; do sleep 0.02; done"}), as("alice")};
   ASSERT_TRUE(eventually([this] { return leftHere().size() == 1; })) << alice.errors();
   ASSERT_TRUE(alice.saysOnStderr("the job starts"));
-  Subprocess stranger{{"sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"}};
+  Subprocess stranger{{"sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.01; done"}};
+  ASSERT_TRUE(stranger.lineAfter("deaf").has_value());
   std::ofstream{*leftHere().begin() + "/cgroup.procs"} << std::to_string(stranger.id());
+  directory_.write("go", "");
   EXPECT_EQ(alice.wait(), 0) << alice.errors();
   EXPECT_EQ(stranger.wait(milliseconds{0}), 128 + SIGKILL);
   EXPECT_NE(alice.errors().find(" is killed: its time is over"), std::string::npos) << alice.errors();
