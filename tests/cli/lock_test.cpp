@@ -323,7 +323,7 @@ TEST_F(LockTest, PruneSaysWhatItWouldRemoveAndRemovesOnlyWhenTold) {
 }
 
 TEST_F(LockTest, PruneRemovesTheAbandonedAfterTheirLeaseAndTokensGoOnRising) {
-  Subprocess holder{lock({"hold", "alive", "--lease", "1s", "--heartbeat", "100ms", "--", "sleep", "60"}), as("a")};
+  Subprocess holder{lock({"hold", "alive", "--lease", "2s", "--heartbeat", "100ms", "--", "sleep", "60"}), as("a")};
   ASSERT_TRUE(eventually([&] { return finishLock({"show", "alive"}).code == cli::exitOk; }));
   static_cast<void>(acquired("dead", "2s"));
   const Finished done = finishLock({"prune", "--abandoned", "200ms", "--yes", "--json"});
