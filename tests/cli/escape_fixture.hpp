@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -121,19 +122,17 @@ class EscapeTest : public GroupFixture {
     return made && (system.f_flag & ST_NOSUID) == 0 ? copy : std::string{};
   }
 
-  /// A child of the supervisor by the name that the kernel shows.
+  /// A child of the supervisor by the name that the kernel shows. Who signalled -1 would signal everybody.
   static pid_t childOf(pid_t supervisor, const std::string& name) {
     const std::string id = std::to_string(supervisor);
     std::istringstream children{contentOf("/proc/" + id + "/task/" + id + "/children")};
     for (std::string child; children >> child;) {
       if (contentOf("/proc/" + child + "/comm") == name + "\n") return std::stoi(child);
     }
-    return -1;
+    throw std::runtime_error("no child " + name + " of process " + id);
   }
   static void killChild(const Subprocess& supervisor, const std::string& name) {
-    const pid_t child = childOf(supervisor.id(), name);
-    ASSERT_GT(child, 1) << name;
-    kill(child, SIGKILL);
+    kill(childOf(supervisor.id(), name), SIGKILL);
   }
 
   std::vector<std::string> as_{};  ///< what makes a copy another user's

@@ -121,8 +121,9 @@ TEST_F(RunFailuresTest, OnceTellsThatLeadershipWasLost) {
   configure();
   Subprocess alice{run({"--once"}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
+  const Witness job{jobOf(1)};
   ASSERT_TRUE(freezeOutsideOfTransactions(alice));
-  ASSERT_TRUE(Witness{jobOf(1)}.ended());
+  ASSERT_TRUE(job.ended());
   alice.signal(SIGCONT);
   EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();
   EXPECT_NE(alice.errors().find("tenure: leadership ended while the job ran"), std::string::npos) << alice.errors();
@@ -148,12 +149,13 @@ TEST_F(RunFailuresTest, BlockedStoreEndsTheJobBeforeTheLeaseAndLettingGoElectsAg
   configure();
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
+  const Witness job{jobOf(1)};
   sqlite3* blocker = nullptr;
   ASSERT_EQ(sqlite3_open(database().c_str(), &blocker), SQLITE_OK);
   sqlite3_busy_timeout(blocker, 5000);
   ASSERT_EQ(sqlite3_exec(blocker, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(blocker);
   const long long blocked = monotonicNow();  // every acknowledged renewal was sent before this
-  EXPECT_TRUE(Witness{jobOf(1)}.ended());
+  EXPECT_TRUE(job.ended());
   EXPECT_TRUE(alice.saysOnStderr("revoked (storeUnreachable"));
   const long long early = blocked + leaseNanos - lastAct(1);
   std::cout << "last act " << static_cast<double>(early) / 1e6 << " ms before the latest end of the lease\n";
