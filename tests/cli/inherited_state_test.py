@@ -15,7 +15,6 @@ import platform
 import resource
 import shutil
 import signal
-import socket
 import sqlite3
 import struct
 import subprocess
@@ -25,17 +24,12 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from ports import free_port  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 PROGRAM = os.environ["TENURE_PROGRAM"]
 PATIENCE_S = 40
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def is_sanitized():

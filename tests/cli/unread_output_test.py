@@ -21,6 +21,7 @@ import termios
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from ports import free_port  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 PROGRAM = os.environ["TENURE_PROGRAM"]
@@ -527,9 +528,7 @@ class UnreadOutput(unittest.TestCase):
 
     def test_fence_proxy_answers_and_ends(self):
         def body(scene):
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
+            port = free_port()
             proxy = scene.start("fence", "proxy", "--listen", f"127.0.0.1:{port}", "--upstream", "http://127.0.0.1:1",
                                 "--lease", "x", "--memory", "memory")
 
