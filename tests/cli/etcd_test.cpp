@@ -13,11 +13,12 @@ namespace {
 
 class CliEtcdTest : public GroupFixture {
  protected:
-  /// A lease of two seconds in this cluster.
-  void write(const EtcdCluster& cluster, const std::string& keys = {}) const {
+  /// A lease of two seconds in this cluster, or another one.
+  void write(const EtcdCluster& cluster, const std::string& keys = {},
+             const std::string& lease = "duration: 2s") const {
     std::string endpoints;
     for (const std::string& url : cluster.endpoints()) endpoints += (endpoints.empty() ? "\"" : ", \"") + url + '"';
-    directory_.write("group.yaml", "group: billing\nlease: { duration: 2s }\nstore:\n  type: etcd\n  endpoints: [" +
+    directory_.write("group.yaml", "group: billing\nlease: { " + lease + " }\nstore:\n  type: etcd\n  endpoints: [" +
                                        endpoints + "]\n" + keys);
   }
   [[nodiscard]] static std::string tlsKeys(const EtcdCluster& cluster) {
@@ -65,7 +66,7 @@ TEST_F(CliEtcdTest, LocksAreTakenShownAndListed) {
 
 TEST_F(CliEtcdTest, ALeaderResigns) {
   const EtcdCluster cluster{{"--members", "1"}};
-  write(cluster);
+  write(cluster, {}, "duration: 6s, heartbeat: 500ms");  // status waits for a renewal for half of it
   Subprocess leader{run({}, actingJob()), as("first")};
   const auto leads = [&] { return finish({"status", config()}).code == cli::exitOk; };
   ASSERT_TRUE(eventually(leads));

@@ -28,9 +28,10 @@ class CliKubernetesTest : public GroupFixture {
   }
 
   void write(const std::string& context, const std::string& path = kubeconfig()) const {
-    directory_.write("group.yaml", "group: " + name_ +
-                                       "\nlease: { duration: 2s }\nstore:\n  type: kubernetes\n  kubeconfig: " + path +
-                                       "\n  context: " + context + "\n");
+    directory_.write("group.yaml",
+                     "group: " + name_ +
+                         "\nlease: { duration: 6s, heartbeat: 500ms }\nstore:\n  type: kubernetes\n  kubeconfig: " +
+                         path + "\n  context: " + context + "\n");
   }
   void expectRefused(const std::string& words) const {
     const Finished refused = finish({"check", "--connect", config()});

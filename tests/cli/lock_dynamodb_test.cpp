@@ -254,10 +254,10 @@ TEST_F(LockDynamoDbTest, HoldHandsTheFencingTokenToItsCommand) {
 
 /// The candidates look once a second here, and nothing notifies them.
 TEST_F(LockDynamoDbTest, APauseTakesTheLeaseFromCandidatesThatPoll) {
-  directory_.write(
-      "group.yaml",
-      "group: g\ncandidate: { id: \"${NAME}\" }\nlease: { duration: 3s }\nstore: { type: dynamodb, table: " + table_ +
-          ", endpoint: \"" + serverEndpoint() + "\" }\n");
+  directory_.write("group.yaml",
+                   "group: g\ncandidate: { id: \"${NAME}\" }\nlease: { duration: 6s, heartbeat: 1s }\nstore: { type: "
+                   "dynamodb, table: " +
+                       table_ + ", endpoint: \"" + serverEndpoint() + "\" }\n");
   Subprocess alice{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   Subprocess bob{run({}, actingJob()), as("bob")};

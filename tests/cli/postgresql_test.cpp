@@ -52,10 +52,10 @@ class CliPostgresqlTest : public GroupFixture {
     }
   }
 
-  void write(const std::string& keys, const std::string& schema = {}) const {
-    directory_.write("group.yaml",
-                     "group: billing\nlease: { duration: 2s }\nstore: { type: postgresql, connection: \"" + endpoint() +
-                         "\", schema: " + (schema.empty() ? name_ : schema) + ", " + keys + " }\n");
+  void write(const std::string& keys, const std::string& schema = {}, const std::string& lease = "duration: 2s") const {
+    directory_.write("group.yaml", "group: billing\nlease: { " + lease +
+                                       " }\nstore: { type: postgresql, connection: \"" + endpoint() +
+                                       "\", schema: " + (schema.empty() ? name_ : schema) + ", " + keys + " }\n");
   }
   [[nodiscard]] std::string missingSql() const { return postgresqlSchemaSql({.schema = name_}, name_); }
 
@@ -131,6 +131,7 @@ TEST_F(CliPostgresqlTest, StatusAndListNeedOnlyToRead) {
 
 TEST_F(CliPostgresqlTest, StatusShowsALeaderThatRenewsByAWrongClock) {
   sqlAsOwner(missingSql());
+  write("user: " + name_, {}, "duration: 6s, heartbeat: 500ms");  // status waits for a renewal for half of it
   Subprocess leader{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << leader.errors();
   const Finished status = finishAhead(std::chrono::seconds{60}, {"status", config()});
