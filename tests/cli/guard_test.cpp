@@ -34,6 +34,16 @@ void killOne(pid_t process) {
   if (process > 1) kill(process, SIGKILL);
 }
 
+/// Whether this process may use the real-time scheduling class.
+bool mayHurry() {
+  bool may = false;
+  std::thread{[&may] {
+    const sched_param lowest{1};
+    may = sched_setscheduler(0, SCHED_RR, &lowest) == 0;  // for this thread
+  }}.join();
+  return may;
+}
+
 /// Processes that do nothing, as a big machine has them.
 class Crowd {
  public:
@@ -176,7 +186,7 @@ TEST_F(GuardTest, AFrozenSupervisorsJobWithoutAReaperDiesAtTheDeadline) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // such a crowd takes them a minute
 /// A look at all of these takes 60 to 200 ms, and the guard's real-time class keeps others waiting meanwhile. So the
-/// bound is not the probe's.
+/// bound is not the probe's where it has that class.
 TEST_F(GuardTest, FrozenSupervisorsJobIsKilledInTimeOnAMachineWithManyProcesses) {
   const Crowd crowd{10'000};
   std::cout << crowd.size() << " processes; with fewer, where a limit is lower, a late kill may be missed\n";
@@ -186,8 +196,9 @@ TEST_F(GuardTest, FrozenSupervisorsJobIsKilledInTimeOnAMachineWithManyProcesses)
   ASSERT_TRUE(actsAgain(".child"));
   rig.signal(SIGSTOP);
   EXPECT_TRUE(job.ended());
-  EXPECT_LT(lateness(rig), lateMillis);
-  EXPECT_LT(lateness(rig, ".child"), lateMillis);
+  const double bound = mayHurry() ? lateMillis : allowed();
+  EXPECT_LT(lateness(rig), bound);
+  EXPECT_LT(lateness(rig, ".child"), bound);
   rig.signal(SIGCONT);
   EXPECT_EQ(rig.wait(), 0);
 }
@@ -250,16 +261,6 @@ TEST_F(GuardTest, JobEndsWhenNoGuardStaysAlive) {
   }
   EXPECT_EQ(rig.lineAfter("end "), "143") << rig.errors();
   EXPECT_NE(rig.errors().find("guard process ended"), std::string::npos) << rig.errors();
-}
-
-/// Whether this process may use the real-time scheduling class.
-bool mayHurry() {
-  bool may = false;
-  std::thread{[&may] {
-    const sched_param lowest{1};
-    may = sched_setscheduler(0, SCHED_RR, &lowest) == 0;  // for this thread
-  }}.join();
-  return may;
 }
 
 TEST_F(GuardTest, GuardHasTheRealTimeClassIfItMayAndNoShareOfTheProcessorOfItsOwn) {
