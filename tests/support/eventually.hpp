@@ -23,15 +23,16 @@ class Eventually {
   template <class Condition>
   [[nodiscard]] bool operator()(const Condition& condition, std::chrono::nanoseconds bound) const {
     const auto end = std::chrono::steady_clock::now() + bound;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() >= end) return false;
+    for (;;) {
+      const bool isLast = std::chrono::steady_clock::now() >= end;  // so that the last look comes after the bound
+      if (condition()) return true;
+      if (isLast) return false;
       if (between_.count() == 0) {
         std::this_thread::yield();
       } else {
         std::this_thread::sleep_for(between_);
       }
     }
-    return true;
   }
 
  private:
