@@ -52,7 +52,8 @@ class InEachCallback : public testing::TestWithParam<Moment> {
     (void)stage_.advanceUntil([&] { return done_.load(); }, 1'500ms);
     a.store->set(Operation::renew, Fault::none);
     (void)stage_.advanceUntil([&] { return done_.load(); }, 2s);
-    if (!done_) a->stepDown();
+    // In a late call of another moment, on the library's own threads, it is being destroyed.
+    if (GetParam() == Moment::revoked && !done_) a->stepDown();
     // On the library's own threads the call may come a little after the time that caused it.
     ASSERT_TRUE(eventually([&] {
       stage_.settle();

@@ -162,7 +162,7 @@ TEST_F(Destruction, tellsTheWorkAlsoIfTheSchedulerStandsStill) {
   Record record;
   Candidate a = stage_.threaded("a", record.terms(), brief);
   a->start();
-  ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
+  ASSERT_TRUE(eventually([&] { return stage_.advance(1ms), record.count("elected") == 1; }));
   const Leadership term = record.term();
   ASSERT_TRUE(term.leads());
   delete a.elector.release();  // nobody runs the stage meanwhile
@@ -182,7 +182,7 @@ TEST_F(Destruction, tellsNoSecondEndWhileTheReleaseHangs) {
   Record record;
   Candidate a = stage_.threaded("a", record.terms(), brief);
   a->start();
-  ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
+  ASSERT_TRUE(eventually([&] { return stage_.advance(1ms), record.count("elected") == 1; }));
   a.store->set(Operation::release, Fault::neverLost);
   a->requestStop();
   ASSERT_TRUE(eventually([&] {
@@ -206,7 +206,7 @@ TEST_F(Destruction, tellsNoSecondEndIfTheSchedulerGoesOnAgain) {
   };
   Candidate a = stage_.threaded("a", std::move(listener), brief);
   a->start();
-  ASSERT_TRUE(stage_.advanceUntil([&] { return elected == 1; }));
+  ASSERT_TRUE(eventually([&] { return stage_.advance(1ms), elected == 1; }));
   delete a.elector.release();
   EXPECT_TRUE(stage_.logged("its scheduler did not run"));
   EXPECT_EQ(revoked, 1);

@@ -134,7 +134,7 @@ TEST_F(Stop, thatIsOnlyRequestedIsToldWhateverItsResult) {
   const Candidate a = stage_.threaded(
       "a", {.onElected = [&](const Leadership&) { record.add("elected"), workEnds.get_future().wait(); }});
   a->start();
-  ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
+  ASSERT_TRUE(eventually([&] { return stage_.advance(1ms), record.count("elected") == 1; }));
   a->requestStop([&](ReleaseResult result) { record.add(std::string{toString(result)}); });
   ASSERT_TRUE(eventually([&] { return stage_.advance(100ms), record.count("notDrained") == 1; }));
   workEnds.set_value();

@@ -144,20 +144,20 @@ TEST_F(FenceProxyEnds, aRequestOfHttp10WithoutHostGetsOne) {
 
 /// What the proxy had sent and the service had not read yet must not be delivered after the cut.
 TEST_F(FenceProxyEnds, aCutIsAReset) {
+  std::promise<void> reads;
   std::promise<boost::system::error_code> end;
   RawService service{[&](RawService&, tcp::socket& socket, const std::string& header) {
     if (!contains(header, "billing=1")) return (void)RawService::send(socket, okAnswer);
     boost::system::error_code ended;
     std::array<char, 4096> piece;
+    reads.set_value();
     while (!ended) (void)socket.read_some(boost::asio::buffer(piece), ended);
     end.set_value(ended);
   }};
   start(service, {"--drain-timeout", "200ms", "--service-timeout", "1h"});
   HttpConnection older{proxy_->port()};
   ASSERT_TRUE(older.sendRaw(write(1)));
-  // Its token is stored, so the request is under way.
-  while (stored("SELECT count(*) FROM tenure_fence_guard") == 0) {
-  }
+  reads.get_future().wait();
   HttpConnection newer{proxy_->port()};
   ASSERT_TRUE(newer.sendRaw(write(2)));
   EXPECT_EQ(newer.read()->result_int(), 200U);
@@ -213,7 +213,7 @@ TEST_F(FenceProxyEnds, theNextProxyLetsATermWaitThatWasSeenAndHadNotPassed) {
     if (contains(header, "billing=1")) {
       note("1 begins");
       begun.set_value();
-      std::this_thread::sleep_for(1s);  // lint-allow(sleep): what the service needs, whatever becomes of the proxy
+      std::this_thread::sleep_for(2s);  // lint-allow(sleep): what the service needs, whatever becomes of the proxy
       return note("1 ends");
     }
     note("2 begins");

@@ -91,7 +91,9 @@ TEST_F(SqliteBusy, aLockThatIsLetGoIsTakenWithinMilliseconds) {
   Actor foreigner{path_};
   std::vector<milliseconds> bare, delays;
   for (int round = 0; round < 9; ++round) {
+    ASSERT_EQ(foreigner.ask("lock"), "ok");
     const auto before = std::chrono::steady_clock::now();
+    ASSERT_EQ(foreigner.ask("unlock"), "ok");
     store->apply(acquire({"bare" + std::to_string(round)}, "a"));
     bare.push_back(since(before));
     ASSERT_EQ(foreigner.ask("lock"), "ok");
@@ -104,7 +106,7 @@ TEST_F(SqliteBusy, aLockThatIsLetGoIsTakenWithinMilliseconds) {
   }
   std::sort(bare.begin(), bare.end());
   std::sort(delays.begin(), delays.end());
-  // Compared with the same commit without a wait. The medians are compared, because single rounds depend on what else
+  // Compared with the same steps without a wait. The medians are compared, because single rounds depend on what else
   // the machine does. SQLite's own waiting takes 25 to 100 ms.
   EXPECT_LT(delays[delays.size() / 2], bare[bare.size() / 2] + milliseconds{20});
 }
