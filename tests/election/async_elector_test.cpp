@@ -160,7 +160,7 @@ TEST_F(AwaitedTerms, AnswerThatThrowsEndsTheProcess) {
 }
 
 TEST_F(AwaitedTerms, EachTermGoesToTheOldestWait) {
-  AsyncElector a = elector("a", 300ms);
+  AsyncElector a = elector("a", 1s);
   std::array<std::promise<std::optional<AwaitedTerm>>, 3> told;
   std::stop_source cancel;
   for (auto& each : told) {

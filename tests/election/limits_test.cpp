@@ -79,7 +79,7 @@ class Limits : public testing::Test {
   static void allowThreads() { setLimit(RLIMIT_NPROC, RLIM_INFINITY); }
 
   [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store = nullptr) {
-    GroupOptions options{.group = name, .candidate = {.id = "c"}, .lease = {.duration = 500ms}};
+    GroupOptions options{.group = name, .candidate = {.id = "c"}, .lease = {.duration = 1500ms}};
     return Group::make(options, store ? store : store_, log()).value();
   }
   [[nodiscard]] Logger log() {
@@ -110,7 +110,7 @@ class Limits : public testing::Test {
   }
   [[nodiscard]] static bool saysWhy(const LeaderElector& elector) {
     const auto error = elector.status().lease.lastError;
-    return !elector.isLeader() && error && error->message.find("did not begin within 500 ms") != std::string::npos &&
+    return !elector.isLeader() && error && error->message.find("did not begin within 1500 ms") != std::string::npos &&
            error->message.find("raise the limit of threads") != std::string::npos;
   }
 
@@ -128,7 +128,7 @@ TEST_F(Limits, whoseWorkGetsNoThreadGivesTheTermBackAndCompetesWhenThereIsOne) {
   ASSERT_TRUE(eventually([&] {
     return std::all_of(without.begin(), without.end(), [](const auto& elector) { return saysWhy(*elector); });
   }));
-  const auto reason = "revoked (notStarted: onElected did not begin within 500 ms: thread tenure-callback cannot be";
+  const auto reason = "revoked (notStarted: onElected did not begin within 1500 ms: thread tenure-callback cannot be";
   EXPECT_TRUE(eventually([&] { return logged(reason) == 3; }));
   EXPECT_EQ(busy_.working(), 2);
   for (const auto& elector : working_) EXPECT_TRUE(elector->isLeader());
@@ -190,7 +190,7 @@ TEST_F(Limits, aTermThatANotYetAwaitedElectorWinsIsGivenBackToo) {
 
 TEST_F(Limits, aLockWhoseOwnerCannotBeToldIsReleased) {
   LockClientOptions options;
-  options.lease.duration = 500ms;
+  options.lease.duration = 1500ms;
   options.logger = log();
   LockClient client{store_, options};
   LockClient rival{store_, options};
@@ -201,7 +201,7 @@ TEST_F(Limits, aLockWhoseOwnerCannotBeToldIsReleased) {
   });
   ASSERT_TRUE(eventually([&] { return client.holds({"orders"}); }));
   EXPECT_TRUE(rival.acquire({"orders"}, {.waitFor = 20s}).has_value());
-  EXPECT_EQ(logged("lock orders is released: acquireAsync's callback did not begin within 500 ms"), 1);
+  EXPECT_EQ(logged("lock orders is released: acquireAsync's callback did not begin within 1500 ms"), 1);
   allowThreads();
   const LockError error = told.get_future().get();
   EXPECT_EQ(error.code, LockErrc::lost) << error.message;

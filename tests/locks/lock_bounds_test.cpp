@@ -166,7 +166,7 @@ TEST_F(LockBounds, theFirstLookAtTheSchemaIsPartOfTheWait) {
   store->hang = Hang::schema;
   LockClient client{store, leaseOf(60s)};
   LockErrc code{};
-  expectWithin(50ms, timeOf([&] { code = client.acquire(key, {.waitFor = 50ms}).error().code; }));
+  expectWithin(500ms, timeOf([&] { code = client.acquire(key, {.waitFor = 500ms}).error().code; }));
   EXPECT_EQ(code, LockErrc::storeUnavailable);
 }
 
@@ -203,7 +203,7 @@ TEST_F(LockBounds, anAcquisitionThatWasLeftUnansweredIsToldAndReleased) {
   LockClient client{store, leaseOf(60s)};
   client.acquire({"warm"})->release();
   store->hang = Hang::acquisitions;
-  LockResult<Lock> lock = client.acquire(key, {.waitFor = 50ms});
+  LockResult<Lock> lock = client.acquire(key, {.waitFor = 500ms});
   ASSERT_TRUE(lock.has_error());
   EXPECT_EQ(toString(lock.error().code), "unknown") << lock.error().message;
   EXPECT_TRUE(store->isHeld(key)) << "it has landed";
@@ -219,12 +219,12 @@ TEST_F(LockBounds, acquireAsyncKeepsToTheWaitToo) {
   std::promise<LockErrc> told;
   const Instant from = readClock();
   std::atomic<std::int64_t> spent{0};
-  client.acquireAsync(key, {.waitFor = 50ms}, [&](const LockResult<Lock>& result) {
+  client.acquireAsync(key, {.waitFor = 500ms}, [&](const LockResult<Lock>& result) {
     spent = elapsedForHolder(from, readClock()).count();
     told.set_value(result.error().code);
   });
   EXPECT_EQ(told.get_future().get(), LockErrc::storeUnavailable);
-  expectWithin(50ms, nanoseconds{spent.load()});
+  expectWithin(500ms, nanoseconds{spent.load()});
 }
 
 /// A single look takes as long as the store takes, but not as long as the lease.
@@ -254,7 +254,7 @@ TEST_F(AcquireAllBounds, aReleaseThatHangsIsNamedAndGoesOnBehindTheCall) {
   const Lock held = rival.acquire({"c"}).value();
   LockClient client{store, leaseOf(60s)};
   store->hang = Hang::releases;
-  const LockError refused = refusedWithin(client, {{"b"}, {"c"}, {"a"}}, 100ms);
+  const LockError refused = refusedWithin(client, {{"b"}, {"c"}, {"a"}}, 500ms);
   EXPECT_EQ(refused.code, LockErrc::timeout) << refused.message;
   EXPECT_TRUE(says(refused, "lock c is held by") && says(refused, "not released yet") && says(refused, ": a, b"))
       << refused.message;
@@ -268,22 +268,22 @@ TEST_F(AcquireAllBounds, closeWaitsForTheReleaseAsForAHeldLock) {
   const Lock held = rival.acquire({"b"}).value();
   LockClient client{store, leaseOf(60s)};
   store->hang = Hang::releases;
-  EXPECT_TRUE(says(refusedWithin(client, {{"a"}, {"b"}}, 50ms), ": a"));
+  EXPECT_TRUE(says(refusedWithin(client, {{"a"}, {"b"}}, 500ms), ": a"));
   std::thread later{[&] { store->recover(); }};
   EXPECT_EQ(client.close().locks.at({"a"}), ReleaseResult::released);
   later.join();
-  LockClient second{store, leaseOf(200ms)};
+  LockClient second{store, leaseOf(1s)};
   store->hang = Hang::releases;
-  EXPECT_TRUE(says(refusedWithin(second, {{"a"}, {"b"}}, 50ms), ": a"));
-  expectWithin(2 * 200ms + 1s, timeOf([&] { EXPECT_EQ(second.close().locks.at({"a"}), ReleaseResult::unknown); }));
+  EXPECT_TRUE(says(refusedWithin(second, {{"a"}, {"b"}}, 500ms), ": a"));
+  expectWithin(2 * 1s + 1s, timeOf([&] { EXPECT_EQ(second.close().locks.at({"a"}), ReleaseResult::unknown); }));
   store->recover();
 }
 
 TEST_F(AcquireAllBounds, aReleaseThatIsAcknowledgedInTimeIsNotNamed) {
   const Lock held = rival.acquire({"b"}).value();
   LockClient client{store, leaseOf(60s)};
-  const LockError refused = refusedWithin(client, {{"a"}, {"b"}}, 100ms);
-  EXPECT_FALSE(says(refused, "released")) << refused.message;
+  // The answer has 25 ms after the end of the wait: a machine that stands still for longer needs more tries.
+  EXPECT_TRUE(eventually([&] { return !says(refusedWithin(client, {{"a"}, {"b"}}, 100ms), "released"); }));
   EXPECT_FALSE(store->isHeld({"a"}));
   EXPECT_EQ(client.acquireAll({{"a"}, {"d"}, {"b"}}, {.waitFor = 0ms}).error().code, LockErrc::held);
 }
@@ -308,12 +308,12 @@ TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
   LockTokens tokens{store};
   TokenAcquireOptions options;
   options.lease = 60s;
-  options.waitFor = 50ms;
+  options.waitFor = 500ms;
   for (const Hang kind : {Hang::reads, Hang::allFromAcquisition}) {
     store->hang = kind;
     const LeaseKey one{kind == Hang::reads ? "read" : "acquired"};
     LockErrc code{};
-    expectWithin(50ms, timeOf([&] { code = tokens.acquire(one, options).error().code; }));
+    expectWithin(500ms, timeOf([&] { code = tokens.acquire(one, options).error().code; }));
     EXPECT_EQ(code, kind == Hang::reads ? LockErrc::storeUnavailable : LockErrc::unknown);
   }
   EXPECT_TRUE(store->wasAcquired({"acquired"})) << "it has landed";

@@ -1,7 +1,6 @@
 // fork() while other threads of the parent are inside the library: no call of the child waits for locks that they hold.
 #include <atomic>
 #include <thread>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -20,7 +19,6 @@ using namespace std::chrono_literals;
 #if !defined(__SANITIZE_ADDRESS__)
 /// Makes every call of a lock and its client; none has an effect. Returns what went wrong; 0: nothing.
 int callAll(LockClient& client, Lock& lock, std::stop_source pending, const LeaseObserver& observer) {
-  alarm(5);
   const auto forked = [](const auto& result) { return result.has_error() && result.error().code == LockErrc::forked; };
   if (!forked(lock.ensure(1ms)) || !forked(lock.ensure(1h))) return 1;
   if (!forked(lock.extend(1ms)) || !forked(lock.extend(-1ms))) return 2;
@@ -76,7 +74,6 @@ TEST(LockFork, aChildMayDestroyWhatItInherited) {
   auto client = std::make_unique<LockClient>(store);
   auto lock = std::make_unique<Lock>(client->acquire({"held"}).value());
   EXPECT_EQ(inChild([&] {
-              alarm(5);
               lock.reset();
               client.reset();
               return 0;
@@ -89,7 +86,6 @@ TEST(LockFork, aChildMayDestroyWhatItInherited) {
 TEST(LockFork, aChildMayDestroyAnObserverThatItInherited) {
   auto observer = std::make_unique<LeaseObserver>(LockClient{makeMemoryStore()}.observe({"held"}).value());
   EXPECT_EQ(inChild([&] {
-              alarm(5);
               observer.reset();
               return 0;
             }),

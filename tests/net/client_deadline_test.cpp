@@ -17,7 +17,7 @@ namespace {
 using net::HttpClient;
 using net::makeHttpClient;
 
-constexpr auto allowed = 150ms;
+constexpr auto allowed = 500ms;  // a busy machine comes to each step in this time
 
 /// A timeout that comes when it is due, neither sooner nor much later, and names `step`.
 void expectTimeout(net::HttpClient& client, const net::Origin& origin, bool maybeSent, const std::string& step,

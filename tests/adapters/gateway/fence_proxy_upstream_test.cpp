@@ -53,7 +53,7 @@ class UpstreamFaults : public testing::TestWithParam<Fault> {
 class FaultsOfOneRequest : public UpstreamFaults {
  protected:
   ProxyProcess proxy_{service_.port(),
-                      {"--lease", "billing", "--memory", directory_.file("fence.db"), "--service-timeout", "500ms",
+                      {"--lease", "billing", "--memory", directory_.file("fence.db"), "--service-timeout", "1500ms",
                        "--drain-timeout", "1m"}};
 };
 
