@@ -227,10 +227,7 @@ TestServer::~TestServer() {
 }
 
 std::uint16_t closedPort() {
-  const int fd = newSocket(false);
-  const std::uint16_t port = bindLoopback(fd, false);
-  ::close(fd);
-  return port;
+  return bindLoopback(newSocket(false), false);  // it stays bound, so that nobody else listens there
 }
 
 SilentPort::SilentPort() : fds_{newSocket(false)}, port_{bindLoopback(fds_.front(), false)} {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <grp.h>
 #include <pwd.h>
+#include <random>
 #include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -50,17 +51,21 @@ std::string programs() {
   throw std::runtime_error{"PostgreSQL's server programs are not there"};
 }
 
+/// Below those that the system gives to clients: a port of these would be somebody's before initdb has ended.
 std::string freePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof at;
-  const bool known = bind(fd, reinterpret_cast<sockaddr*>(&at), size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) == 0;
-  close(fd);
-  if (!known) throw std::runtime_error{"no port"};
-  return std::to_string(ntohs(at.sin_port));
+  std::random_device random;
+  for (int tries = 0; tries < 100; ++tries) {
+    const auto port = static_cast<std::uint16_t>(15'000 + random() % 17'000);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at.sin_port = htons(port);
+    const bool isFree = bind(fd, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
+    close(fd);
+    if (isFree) return std::to_string(port);
+  }
+  throw std::runtime_error{"no port"};
 }
 
 std::string contents(const std::string& file) {
