@@ -28,7 +28,7 @@ class FaultProxy:
 
     def close(self):
         self._process.stdin.close()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=60)
         self._process.stdout.close()
 
     def __enter__(self):
@@ -39,7 +39,7 @@ class FaultProxy:
 
     def _ask(self, method, path, body=None):
         where = urllib.parse.urlsplit(self.control)
-        with contextlib.closing(http.client.HTTPConnection(where.hostname, where.port, timeout=10)) as connection:
+        with contextlib.closing(http.client.HTTPConnection(where.hostname, where.port, timeout=60)) as connection:
             connection.request(method, path, None if body is None else json.dumps(body))
             answer = connection.getresponse()
             content = json.loads(answer.read())
@@ -78,7 +78,7 @@ class FaultProxy:
     def keep_bodies(self, on=True):
         self._ask("PUT", "/bodies", bool(on))
 
-    def wait_for(self, condition, seconds=10):
+    def wait_for(self, condition, seconds=60):
         """Waits until condition(log) holds, and returns that log."""
         deadline = time.monotonic() + seconds
         while True:

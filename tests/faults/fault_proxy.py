@@ -324,13 +324,16 @@ class Listener:
     def __init__(self, proxy, port):
         self._proxy = proxy
         self._server = None
-        self.port = port
+        # It keeps the port while connections are refused: the system would give it to any other process.
+        self._kept = socket.socket()
+        self._kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._kept.bind(("127.0.0.1", port))
+        self.port = self._kept.getsockname()[1]
 
     async def open(self):
         if not self._server:
             self._server = await asyncio.start_server(self._proxy.serve, "127.0.0.1", self.port, limit=http1.MAX_HEAD,
                                                       backlog=1024)
-            self.port = self._server.sockets[0].getsockname()[1]
 
     def close(self):
         if self._server:
