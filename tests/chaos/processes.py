@@ -28,7 +28,7 @@ class Running:
         self.name, self.number = name, number
         self.events_path = directory / f"{name}.{number}.events"
         self.log_path = directory / f"{name}.{number}.log"
-        self.events, self._read = [], 0
+        self.events, self._read, self._ready = [], 0, False
         self.started, self.ended, self.how = now(), None, None
         self.expected_end = signal.SIGKILL
         self.frozen_by = None  # the fault that stopped it, if it stands still
@@ -58,7 +58,7 @@ class Running:
         return self.how is None
 
     def is_ready(self):
-        return any(e["e"] == "started" for e in self.events[:3])
+        return self._ready
 
     def poll(self):
         """New complete lines of its event log; notices when the process has ended."""
@@ -83,6 +83,7 @@ class Running:
 
     def _keep(self, event):
         """Of consecutive claims with one token only the first and the last matter; there are many of them."""
+        self._ready |= event["e"] == "started"  # it may have been elected, and have claimed so, before it tells this
         last = self.events[-2:]
         if event["e"] == "led" and len(last) == 2 and all(e["e"] == "led" and e["token"] == event["token"] for e in last):
             self.events[-1] = {**event, "n": last[1].get("n", 1) + 1}
