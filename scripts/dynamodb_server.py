@@ -16,7 +16,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tarfile
@@ -24,6 +23,9 @@ import tempfile
 import time
 
 import fetching
+
+sys.path.append(str(fetching.ROOT / "tests" / "support"))
+from ports import free_port
 
 HERE = fetching.ROOT / "tests" / "dynamodb"
 REQUIREMENTS = HERE / "requirements.txt"
@@ -134,12 +136,6 @@ def die_with_parent():
     """Runs in a new child: the kernel ends the child when the thread that started it ends, for whatever reason."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
-
-
-def free_port(host="127.0.0.1"):
-    with socket.socket() as listener:
-        listener.bind((host, 0))
-        return listener.getsockname()[1]
 
 
 def listens(pid, port):

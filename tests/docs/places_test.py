@@ -6,7 +6,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
 import doc_blocks
+from ports import free_port
 from waiting import wait_until
 
 TENURE = pathlib.Path(os.environ["TENURE_PROGRAM"])
@@ -50,12 +50,6 @@ def documented_lines():
     for path in doc_blocks.documents(doc_blocks.ROOT):
         lines += [(path.name, line) for line in CRON_LINE.findall(path.read_text(encoding="utf-8"))]
     return lines
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Places(unittest.TestCase):

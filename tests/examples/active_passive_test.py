@@ -1,17 +1,17 @@
 import contextlib
 import os
+import pathlib
 import socket
 import subprocess
+import sys
 import unittest
 
 from program import PATIENCE, ExampleTest, first_to_print
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from ports import free_port
+
 ACTIVE = r"active on port \d+, fencing token (\d+)"
-
-
-def free_port():
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
-        return probe.getsockname()[1]
 
 
 def read_all(connection):

@@ -4,13 +4,13 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from ports import free_port
 from waiting import wait_until
 
 CLIENTS = pathlib.Path(os.environ["EXAMPLES_SOURCE"]) / "events"
@@ -22,8 +22,7 @@ class Events(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.files = pathlib.Path(directory.name)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
 
     def start(self, command, **more):
         process = subprocess.Popen(command, cwd=self.files, stdin=subprocess.DEVNULL, start_new_session=True, **more)

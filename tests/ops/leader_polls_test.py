@@ -23,6 +23,7 @@ import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import proc
+from ports import free_port
 from waiting import wait_until
 
 LEASE_NS = 2_000_000_000
@@ -141,12 +142,6 @@ def too_late(answers):
         elif token < newest:
             found.append((when, token, newest))
     return found
-
-
-def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return any_port.getsockname()[1]
 
 
 class HeldThreads:

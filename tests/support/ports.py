@@ -1,14 +1,17 @@
-"""Ports for programs that are told one."""
+"""Ports for servers that must be told theirs before they start."""
 
-import contextlib
+import errno
 import random
 import socket
 
 
-def free_port():
-    """Below those that the system gives to clients: a port of these would soon be somebody's."""
+def free_port(host="127.0.0.1"):
+    """Below those that the system gives to whoever asks for any: one of these might be somebody's before the server has it."""
     while True:
-        port = random.randrange(15000, 32000)
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, random.randrange(15000, 32000)))
+                return probe.getsockname()[1]
+            except OSError as fault:
+                if fault.errno != errno.EADDRINUSE:
+                    raise

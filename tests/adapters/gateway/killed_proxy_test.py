@@ -19,6 +19,10 @@ import threading
 import time
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from ports import free_port
+from waiting import wait_until
+
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 KILLS = int(os.environ.get("TENURE_PROXY_KILLS", "5"))
 WORK_S = 0.4  # the longest time that the service takes for a request
@@ -95,7 +99,7 @@ class KilledProxy(unittest.TestCase):
         self.addCleanup(self.service.close)
         self.token = 1
         self.stopping = threading.Event()
-        self.port = 0
+        self.port = free_port()  # of all proxies, one after the other
         self.start()
         self.addCleanup(self.end)
 
@@ -105,8 +109,7 @@ class KilledProxy(unittest.TestCase):
              f"http://127.0.0.1:{self.service.port}", "--lease", "billing", "--memory",
              os.path.join(self.directory.name, "fence.db"), "--drain-timeout", f"{int(DRAIN_S * 1000)}ms"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        line = self.proxy.stdout.readline()
-        self.port = int(re.search(r":(\d+),", line).group(1))
+        self.assertIn(f":{self.port},", self.proxy.stdout.readline())
 
     def end(self):
         self.proxy.kill()
