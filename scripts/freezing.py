@@ -9,7 +9,7 @@ import os
 import signal
 import time
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 def has_write_lock(path, pid):
@@ -18,11 +18,13 @@ def has_write_lock(path, pid):
     for suffix in ("", "-shm"):
         with contextlib.suppress(OSError):
             inodes.add(str(os.stat(f"{path}{suffix}").st_ino))
-    # "1: POSIX ADVISORY WRITE 4711 fe:00:1234 120 120". On overlayfs only the inode is what stat() says.
-    with open("/proc/locks", encoding="ascii") as file:
-        for fields in map(str.split, file):
-            if fields[1] != "->" and fields[3:5] == ["WRITE", str(pid)] and fields[5].rpartition(":")[2] in inodes:
-                return True
+    # "1: POSIX ADVISORY WRITE 4711 fe:00:1234 120 120". On overlayfs only the inode is what stat() says. The kernel gives a page
+    # at a time, and leaves a line out at its end if other processes give up locks meanwhile: so it is read again.
+    for _ in range(3):
+        with open("/proc/locks", encoding="ascii") as file:
+            for fields in map(str.split, file):
+                if fields[1] != "->" and fields[3:5] == ["WRITE", str(pid)] and fields[5].rpartition(":")[2] in inodes:
+                    return True
     return False
 
 
