@@ -69,8 +69,12 @@ class ChaosTest(unittest.TestCase):
 
     def freeze_until_succeeded(self, fleet, before_thaw=lambda: None):
         """Freezes the leader until another one has written under its own token; returns the frozen process."""
-        token = fleet.token
-        process = fleet.freeze_outside_of_transactions(fleet.leader)
+        leader, token = fleet.await_leader(), fleet.token
+        process = fleet.freeze_outside_of_transactions(leader)
+        fleet.tick()
+        if process.term() != token:  # on a busy machine it ended just before, and nothing that it writes is refused
+            fleet.thaw(process)
+            return self.freeze_until_succeeded(fleet, before_thaw)
         fleet.await_leader(above=token)
         fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")
         before_thaw()

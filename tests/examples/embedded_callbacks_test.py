@@ -27,8 +27,8 @@ class EmbeddedCallbacks(ExampleTest):
         leader, (standby,) = first_to_print([self.start(), self.start()], ELECTED)
         leader.wait_for("working under token 1")
         self.freeze(leader)
-        before = leader.lines
         standby.wait_for("elected, fencing token 2")
+        before = leader.lines  # not at once: what it printed last may still be in its pipe
 
         leader.thaw()
         # storeUnreachable: the process was frozen while an answer of the store was due.
