@@ -15,6 +15,7 @@ import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import proc
+from waiting import wait_until
 
 PROGRAM = os.environ["TENURE_PROGRAM"]
 DOCKERFILE = pathlib.Path(__file__).resolve().parents[2] / "examples/container/Dockerfile"
@@ -116,7 +117,7 @@ class Chroot(unittest.TestCase):
             try:
                 first = self.first_process(process.pid)
                 time.sleep(1.5)
-                self.assertEqual(self.dead_children(first), [])
+                wait_until(lambda: not self.dead_children(first), "the end of the dead")
                 os.kill(first, signal.SIGTERM)
                 _, errors = process.communicate(timeout=20)
                 self.assertIn("stopped (released)", errors)
@@ -133,7 +134,7 @@ class Chroot(unittest.TestCase):
         while time.monotonic() < end:
             for child in proc.children(unshare):
                 if (proc.threads(child).get(child) == "tenure"
-                        and any("sleep" in commandline(one) for one in descendants(child))):
+                        and any("sleep" in contents(f"/proc/{one}/cmdline") for one in descendants(child))):
                     return child
             time.sleep(0.02)
         raise AssertionError("the job did not begin")
@@ -148,9 +149,10 @@ def descendants(parent):
     return found + [one for child in found for one in descendants(child)]
 
 
-def commandline(process):
+def contents(path):
+    """Nothing of a process that has ended meanwhile."""
     try:
-        return pathlib.Path(f"/proc/{process}/cmdline").read_text()
+        return pathlib.Path(path).read_text()
     except OSError:
         return ""
 

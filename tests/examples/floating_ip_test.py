@@ -177,7 +177,7 @@ class FloatingIp(unittest.TestCase):
         self.settle()
         self.wire.cut("a")
         self.judge(0, LEASE_S)
-        self.assertIn("hook on_revoked starts", (self.directory / "a.log").read_text())
+        wait_until(lambda: "hook on_revoked starts" in (self.directory / "a.log").read_text(), "a to undo it")
 
 
 if __name__ == "__main__":

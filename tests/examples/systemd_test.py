@@ -46,7 +46,7 @@ TimeoutAbortSec=500ms
 RestartSec=100ms
 """
 # It takes longer to end than TimeoutStopSec.
-JOB = "trap 'sleep 2; echo ended >>/run/t/ended; exit' TERM\nenv >/run/t/environment\nwhile :; do sleep 0.1; done\n"
+JOB = "trap 'sleep 2; echo ended >>/run/t/ended; exit' TERM\nenv >/run/t/new; mv /run/t/new /run/t/environment\nwhile :; do sleep 0.1; done\n"
 
 
 class Manager:
@@ -123,6 +123,7 @@ class Systemd(unittest.TestCase):
         started = manager.systemctl("start", "tenure@billing.service")
         self.assertEqual(started.returncode, 0, started.stderr + manager.log())
         wait_until(lambda: manager.show()["StatusText"] == "leading group billing, token 1", "the first term")
+        wait_until((manager.files / "environment").exists, "the job, which begins after that")
         shown = manager.show()
         self.assertEqual((shown["SubState"], shown["NRestarts"], shown["LimitCORE"]), ("running", "0", "0"))
         hidden = [line for line in (manager.files / "environment").read_text().splitlines()

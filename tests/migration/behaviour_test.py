@@ -290,10 +290,9 @@ class Behaviour(RowTest):
 
     def test_a_flag_with_an_end_is_a_lease_that_a_job_holds(self):
         config = self.yaml(group="breaker-open")
-        flag = self.start(config, "--once", job="sleep 1")
-        flag.says("elected with")
+        flag = self.started(config, "--once")
         self.assertEqual(self.tenure("status", "--config", config).returncode, 0)
-        flag.process.wait(20)
+        self.assertEqual(flag.finish(), 0)
         self.assertEqual(self.tenure("status", "--config", config).returncode, 84)
 
     def test_a_stop_frees_the_row_and_the_next_follows_within_a_poll(self):
@@ -305,7 +304,7 @@ class Behaviour(RowTest):
         began = time.monotonic()
         second.says("elected with fencing token 2")
         self.assertLess(time.monotonic() - began, 1.25 * self.heartbeat_ms / 1000 + 1)
-        self.assertIn("stopped (released)", first.log)
+        first.says("stopped (released)")  # its successor may have been quicker
 
     def test_two_names_are_held_at_once(self):
         both = [self.started(self.yaml("a", group=name)) for name in ("one", "two")]

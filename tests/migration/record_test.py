@@ -157,14 +157,14 @@ class Record(RowTest):
 
     def test_each_heartbeat_is_a_new_version_in_the_format_of_the_protocol(self):
         proxy = self.enterContext(FaultProxy(the_endpoint()))
+        proxy.keep_bodies()
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         watcher = Watcher(self, self.group)
-        proxy.keep_bodies()
         # A write that is slow to be answered is sent in a further copy, which is the same write.
         writes = lambda: list({str(e["body"]): e["at"] for e in reversed(proxy.log()) if e["operation"] == "UpdateItem"}.values())[::-1]
         wait_until(lambda: len(writes()) >= 11, "eleven writes")
         self.assertEqual(leader.finish(signal.SIGTERM), 0)
-        time.sleep(0.2)
+        wait_until(lambda: "isReleased" in watcher.states[-1], "the watcher to see the release")
         states = watcher.end()
         versions = [state["recordVersionNumber"]["S"] for state in states]
         self.assertEqual(len(versions), len(set(versions)), "a version came twice")
