@@ -154,7 +154,7 @@ def listens(pid, port):
     return False
 
 
-def call(endpoint, operation, body, timeout=10, region="us-east-1"):
+def call(endpoint, operation, body, timeout=60, region="us-east-1"):
     """One unchecked call to a local server: (status, reply). The server needs a signature but does not verify it."""
     host, port = endpoint.removeprefix("http://").rstrip("/").rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=timeout)

@@ -7,7 +7,7 @@ import time
 
 import dynamodb_server
 
-START_S = 20
+START_S = 60
 
 
 class RedisServer:

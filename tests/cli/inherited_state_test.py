@@ -28,7 +28,7 @@ from ports import free_port  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 PROGRAM = os.environ["TENURE_PROGRAM"]
-PATIENCE_S = 40
+PATIENCE_S = 60
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 

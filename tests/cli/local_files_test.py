@@ -18,7 +18,7 @@ from waiting import wait_until
 
 TENURE = os.environ["TENURE_PROGRAM"]
 USAGE, STORE, NOT_EXECUTABLE, NOT_FOUND = 2, 83, 126, 127
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 ETCD = 'store: {{ type: etcd, endpoints: ["https://127.0.0.1:1"], {} }}'
 DYNAMODB = 'store: {{ type: dynamodb, table: tenure-x, region: eu-central-1, endpoint: "https://127.0.0.1:1", {} }}'

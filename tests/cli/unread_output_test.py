@@ -25,7 +25,7 @@ from ports import free_port  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 PROGRAM = os.environ["TENURE_PROGRAM"]
-PATIENCE_S = 40
+PATIENCE_S = 60
 BUSY = 82
 
 
@@ -212,7 +212,7 @@ class UnreadOutput(unittest.TestCase):
                     os.kill(pid, signal.SIGCONT)
                 return scene.lines("stops")
 
-            scene.wait(done, "the last stop")
+            wait_until(done, f"the last stop ({scene.kind})", 180)  # a thousand, each seen and ended by two others
             with socket.socket(socket.AF_UNIX) as asks:
                 asks.connect(f"{scene.folder}/http")
                 asks.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

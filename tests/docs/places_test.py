@@ -149,14 +149,14 @@ class Places(unittest.TestCase):
                 return None
 
         # HAProxy takes a server for good until its first check has ended.
-        wait_until(lambda: answer() and len({answer() for _ in range(4)}) == 1, "a leader behind HAProxy", 30)
+        wait_until(lambda: answer() and len({answer() for _ in range(4)}) == 1, "a leader behind HAProxy")
         first = answer()
         other = "b" if first == "a" else "a"
         self.assertEqual([answer() for _ in range(20)], [first] * 20)
         copies[first].send_signal(signal.SIGTERM)
-        wait_until(lambda: answer() == other, "its successor behind HAProxy", 30)
+        wait_until(lambda: answer() == other, "its successor behind HAProxy")
         copies[other].send_signal(signal.SIGTERM)
-        wait_until(lambda: answer() is None, "that there is no leader", 30)
+        wait_until(lambda: answer() is None, "that there is no leader")
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ class Https(unittest.TestCase):
                 done = subprocess.run([os.environ["TENURE_CONTRACT_TEST"], "--gtest_brief=1", "--gtest_filter=*StoreRemoveContract.removes*:"
                                        "*StoreRemoveContract.tokens*"], capture_output=True, text=True,
                                       env={**os.environ, dynamodb_server.ENDPOINT: f"https://127.0.0.1:{port}",
-                                           "AWS_CA_BUNDLE": certificate}, timeout=PATIENCE, check=False)
+                                           "AWS_CA_BUNDLE": certificate}, timeout=PATIENCE * 2, check=False)
             finally:
                 server.kill()
                 server.wait()
@@ -186,7 +186,7 @@ class SharedByCtest(unittest.TestCase):
         wait_until(lambda: {p.name for p in self.home.glob("server*")} == set(), "the keeper's end")
 
     def test_the_server_ends_with_a_killed_run(self):
-        with self.ctest(self.NOTE + " && exec sleep 3") as ctest:
+        with self.ctest(self.NOTE + " && exec sleep 20") as ctest:
             wait_until(lambda: self.endpoints.read_text().endswith("\n"), "the test's start")
             endpoint = self.endpoints.read_text().strip()
             self.assertTrue(answers(endpoint))

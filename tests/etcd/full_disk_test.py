@@ -32,7 +32,7 @@ class Full(FleetCase):
     def write(self, member, number, size=100_000):
         """Somebody else's key. The status of the reply; 0 if there was none."""
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return member.request("/v3/kv/put", {"key": b64(f"other/{number % 20}"), "value": b64("x" * size)}, 3)[0]
+            return member.request("/v3/kv/put", {"key": b64(f"other/{number % 20}"), "value": b64("x" * size)}, 20)[0]
         return 0
 
     def fill(self, member, patience=2000):
@@ -58,7 +58,7 @@ class Full(FleetCase):
             fleet.wait(lambda p=process: any("database space exceeded" in e["message"] for e in p.told("store_error")),
                        f"{process} to say why")
         checked = subprocess.run([os.environ["TENURE_PROGRAM"], "check", "--connect", "--config", str(fleet.candidates[0].config)],
-                                 capture_output=True, text=True, timeout=30, check=False)
+                                 capture_output=True, text=True, timeout=60, check=False)
         self.assertNotEqual(0, checked.returncode)
         self.assertIn("space exceeded", checked.stdout + checked.stderr)
         self.assertEqual(token, fleet.token)

@@ -17,7 +17,7 @@ import freezing
 
 BIN = pathlib.Path(os.environ["EXAMPLES_BIN"])
 SOURCE = pathlib.Path(os.environ["EXAMPLES_SOURCE"])
-PATIENCE = 30  # seconds; only a failing test takes this long
+PATIENCE = 60  # seconds; only a failing test takes this long
 
 _printed = threading.Condition()  # one for all programs, so that a test can wait for the first of several
 

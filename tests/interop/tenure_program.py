@@ -14,7 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "
 import dynamodb_server
 from waiting import wait_until
 
-PATIENCE = 30
+PATIENCE = 60
 LEASE_MS = 1000
 YAML = """group: {group}
 candidate: {{ id: "{name}" }}

@@ -46,7 +46,7 @@ class Candidate:
         elif self.process.stdin:
             self.process.stdin.close()
             self.process.stdin = None
-        return self.process.wait(30)
+        return self.process.wait(60)
 
 
 class RowTest(TableTest):
