@@ -134,6 +134,10 @@ class KilledProxy(unittest.TestCase):
             finally:
                 connection.close()
 
+    def judged(self):
+        with self.service.lock:
+            return judge(list(self.service.events))
+
     def test_no_later_term_begins_beside_an_earlier_one(self):
         clients = [threading.Thread(target=self.load) for _ in range(CLIENTS)]
         for client in clients:
@@ -146,16 +150,15 @@ class KilledProxy(unittest.TestCase):
                 self.end()
                 self.start()
             self.stopping.wait(DRAIN_S + 1)
+            # All kills may have come before the wait was over, and a busy machine lets few pass in a second.
+            wait_until(lambda: self.judged()[1] > 3 * KILLS and self.judged()[2] > KILLS // 3, "enough requests of enough terms", 120)
         finally:
             self.stopping.set()
             for client in clients:
                 client.join()
-        with self.service.lock:
-            faults, requests, terms = judge(self.service.events)
+        faults, requests, terms = self.judged()
         print(f"{KILLS} kills, {requests} requests of {terms} terms, {len(faults)} beside another term's")
         self.assertEqual(faults, [])
-        self.assertGreater(requests, 3 * KILLS, "hardly anything passed")
-        self.assertGreater(terms, KILLS // 3, "hardly any term passed")
 
 
 if __name__ == "__main__":
