@@ -126,12 +126,16 @@ class LostCommits(unittest.TestCase):
         wait_until(lambda: any(copy.said("elected with", since) for copy in self.copies), lambda: f"a leader\n{self.logs()}")
         time.sleep(1.5)  # what it would begin, it begins at once
 
+    def wait_for_the_note_of_its_end(self):
+        wait_until(lambda: any('"job":"nightly"' in line and '"state":"succeeded"' in line for line in
+                               self.tenure("jobs", "--config", self.configs[0], "--json")[1].splitlines()), "the run's end")
+
     def lose_a_run(self, guarantee="at_most_once"):
         self.a_lease_that_the_standby_knows()
         self.hold_back()
         self.period_job("nightly", guarantee)
         self.wait_for_runs(1)
-        time.sleep(0.5)  # the end of the run is noted
+        self.wait_for_the_note_of_its_end()
 
     def test_at_most_once_the_copies_that_were_there_repeat_nothing(self):
         self.lose_a_run()
@@ -167,6 +171,7 @@ class LostCommits(unittest.TestCase):
         self.a_lease_that_the_standby_knows()
         self.period_job("nightly")
         self.wait_for_runs(1)
+        self.wait_for_the_note_of_its_end()
         last = self.primary.sql("SELECT pg_current_wal_lsn()")
         wait_until(lambda: self.standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{last}'") == "t", "the standby to follow")
         since = self.fail_over()
