@@ -20,7 +20,7 @@ class Switch:
         self._dice = random.Random(seed)
         self._loses = self._delay_s = 0.0
         self._lock = threading.Lock()
-        self._links = set()
+        self._links, self._cuts = set(), 0
         self._flow = threading.Event()
         self._flow.set()
         self._refuses = False
@@ -39,6 +39,7 @@ class Switch:
         """Both ends of all connections see a reset."""
         with self._lock:
             links, self._links = self._links, set()
+            self._cuts += 1
         for link in links:
             for end in link:
                 with contextlib.suppress(OSError):
@@ -95,6 +96,7 @@ class Switch:
 
     def _serve(self, inside):
         self._flow.wait()
+        cuts = self._cuts
         try:
             if self._refuses:
                 raise ConnectionRefusedError
@@ -108,6 +110,10 @@ class Switch:
         link = (inside, outside)
         with self._lock:
             self._links.add(link)
+            late = self._cuts != cuts  # it was being made during a cut
+        if late:
+            with contextlib.suppress(OSError):
+                outside.shutdown(socket.SHUT_RDWR)
         back = threading.Thread(target=self._pass_on, args=(outside, inside, True), daemon=True)
         back.start()
         self._pass_on(inside, outside, False)
