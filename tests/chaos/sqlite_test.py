@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -109,8 +110,12 @@ class SqliteFile(ChaosTest):
     def test_T13_database_deleted(self):
         fleet = self.started()
         token = fleet.token
+        for process in fleet.processes():  # or one makes a new database, and a part of that is deleted
+            process.stop_now()
         for suffix in ("", "-wal", "-shm"):
             os.unlink(f"{fleet.store.path}{suffix}")
+        for process in fleet.processes():
+            process.send(signal.SIGCONT)
         fleet.await_leader(above=token)
         self.expect_kept(fleet, terms=2)
 
