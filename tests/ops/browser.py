@@ -65,7 +65,7 @@ class Browser:
     def text(self, selector):
         return self.run(f"document.querySelector({json.dumps(selector)})?.textContent ?? null")
 
-    def await_text(self, selector, wanted, patience=20):
+    def await_text(self, selector, wanted, patience=60):
         end = time.monotonic() + patience
         while (shown := self.text(selector)) is None or wanted not in shown:
             if time.monotonic() > end:
@@ -90,6 +90,6 @@ class Browser:
         except (OSError, RuntimeError):
             pass
         self.driver.terminate()
-        self.driver.wait(10)
+        self.driver.wait(60)
         self.driver.stdout.close()
         shutil.rmtree(self.profile, ignore_errors=True)

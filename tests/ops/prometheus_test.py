@@ -22,7 +22,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = ROOT / "config/prometheus/tenure.rules.yml"
-PATIENCE = 30  # seconds; only what hangs reaches it
+PATIENCE = 60  # seconds; only what hangs reaches it
 
 
 def until(what, true):
@@ -147,10 +147,9 @@ class Prometheus(unittest.TestCase):
         self.leader()
         alive = [copy for copy in self.copies if copy.process.poll() is None]
         self.assertEqual(len(alive), 4)
-        elections = {copy.address: copy.elections() for copy in alive}
         until("Prometheus has each process's own count", lambda: all(
-            self.value(f'tenure_terms_total{{instance="{address}"}}') == count for address, count in elections.items()))
-        self.assertGreaterEqual(sum(elections.values()), 3)
+            self.value(f'tenure_terms_total{{instance="{copy.address}"}}') == copy.elections() for copy in alive))
+        self.assertGreaterEqual(sum(copy.elections() for copy in alive), 3)
         # Each copy is scraped twice a second, at a moment of its own.
         until("one leads", lambda: self.value("sum(tenure_leader)") == 1)
         until("the one that was stopped is gone", lambda: self.value("sum(up)") == 4)
@@ -161,7 +160,8 @@ class Prometheus(unittest.TestCase):
         self.assertGreaterEqual(self.value("sum(tenure_job_starts_total)"), 3)
         renewals = 'sum(tenure_store_requests_total{operation="renew",outcome="applied"})'
         self.assertGreater(self.value(renewals), 3)
-        self.assertLess(abs(self.value(renewals) - self.value('sum(tenure_renewals_total{outcome="acknowledged"})')), 3)
+        # In one question: between two of them there are more.
+        self.assertLess(self.value(f'abs({renewals} - sum(tenure_renewals_total{{outcome="acknowledged"}}))'), 3)
 
 
 if __name__ == "__main__":
