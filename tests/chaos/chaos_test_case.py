@@ -60,7 +60,7 @@ class ChaosTest(unittest.TestCase):
         `but`."""
         told = [e.get("detail") or e.get("message") for p in fleet.processes() for e in p.events
                 if e["e"] in ("doubt", "store_error") or e["e"] == "revoked" and e["reason"] != "stopped"]
-        slow = ("did not run for", "did not answer", "stayed locked", *but)
+        slow = ("did not run for", "did not answer", "was not answered in time", "came too late", "stayed locked", *but)
         self.assertEqual([], [why for why in told if not any(words in why for words in slow)], self.logs(fleet))
 
     @staticmethod

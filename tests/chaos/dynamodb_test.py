@@ -10,7 +10,7 @@ from processes import now
 from stores import DynamoDbStore
 
 # For faults that must not cost a term: with this lease a machine without time is noticed later.
-LONG_LEASE_S = 2.0
+LONG_LEASE_S = 4.0
 WRITES = ["UpdateItem", "TransactWriteItems"]
 
 

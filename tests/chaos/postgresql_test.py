@@ -10,7 +10,7 @@ from processes import now
 from stores import PostgresqlStore
 
 # For faults that must not cost a term: with this lease a machine without time is noticed later.
-LONG_LEASE_S = 2.0
+LONG_LEASE_S = 4.0
 
 
 class Row(ChaosTest):
@@ -68,12 +68,12 @@ class Row(ChaosTest):
         self.expect_kept(fleet)
 
     def test_T9_row_locked_by_somebody_else(self):
-        fleet = self.started(lease_s=LONG_LEASE_S)
+        fleet = self.started(lease_s=2 * LONG_LEASE_S)
         fleet.wait(fleet.store.lock, "the row's lock")
-        fleet.run_for(LONG_LEASE_S / 2)
+        fleet.run_for(0.75 * LONG_LEASE_S)  # the last renewal was up to a heartbeat before, and the next one needs time too
         self.expect_no_term_lost_to_the_store(fleet)
         fleet.store.unlock()
-        fleet.run_for(LONG_LEASE_S / 2)
+        fleet.run_for(0.75 * LONG_LEASE_S)
         self.expect_no_term_lost_to_the_store(fleet)
         self.expect_kept(fleet)
 
