@@ -1,5 +1,6 @@
 import pathlib
 import sys
+import time
 import unittest
 
 from program import ExampleTest, first_to_print
@@ -59,6 +60,7 @@ class OneDatabase(ExampleTest):
                           "the end of its statement") and self.database.sql(held) != "0":
                 break
             frozen.thaw()
+            time.sleep(0.1)  # so that it ships and renews; without a processor for seconds it would lose its term
         successor.wait_for(SHIPPED, count=2)
         frozen.thaw()
         frozen.wait_for(r".*revoked \(.*", log=True)
