@@ -1,11 +1,9 @@
 """Rows about what candidates do: requests, faults of the service, pauses, deaths, and what the work is told."""
 
 import json
-import os
 import pathlib
 import signal
 import sys
-import threading
 import time
 import unittest
 import uuid
