@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "small_file.hpp"
+#include "pod.hpp"
 
 namespace tenure::kubernetes_store {
 

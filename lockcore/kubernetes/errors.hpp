@@ -13,20 +13,8 @@
 
 namespace tenure::kubernetes_store {
 
-/// What a message is about.
-struct CallName {
-  const std::string& where;  ///< the store's description
-  std::string doing;         ///< `renewing lease billing`
-
-  /// `Kubernetes at https://...: renewing lease billing`
-  [[nodiscard]] std::string text() const { return where + ": " + doing; }
-};
-
-/// A request that was not carried out, or of which nobody knows.
-struct Fault {
-  StoreError error;
-  bool maybeApplied{true};
-};
+using net::CallName;
+using net::Fault;
 
 /// Empty: the server says that it has carried the request out, and the body tells the rest.
 ///

@@ -10,8 +10,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/lockcore/export.hpp>
-#include <tenure/lockcore/store_error.hpp>
+#include "lockcore/net/call_fault.hpp"
 
 namespace tenure::kubernetes_store {
 
@@ -31,13 +30,7 @@ struct Reply {
   std::string body{};
 };
 
-/// No answer came in time, or the request was not sent.
-struct CallFault {
-  StoreError error;
-  bool maybeSent{true};  ///< false: the server cannot have seen the request
-};
-[[noreturn]] TENURE_API void throw_exception_from_error(const CallFault& fault, const boost::source_location& where);
-
+using net::CallFault;
 using Outcome = boost::system::result<Reply, CallFault>;
 using OutcomeHandler = std::function<void(Outcome)>;
 

@@ -1,11 +1,9 @@
 #include "lease_object.hpp"
 
-#include <stdexcept>
 #include <utility>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/string.hpp>
-#include <boost/throw_exception.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
 #include "names.hpp"
@@ -83,10 +81,6 @@ std::size_t valuesIn(std::string_view text) {
 }
 
 }  // namespace
-
-void throw_exception_from_error(const Misunderstood& fault, const boost::source_location& where) {
-  boost::throw_exception(std::runtime_error{fault.what}, where);
-}
 
 boost::json::value jsonFrom(std::string_view text) {
   if (valuesIn(text) > mostValues) return {};

@@ -13,14 +13,11 @@
 
 #include <tenure/lockcore/export.hpp>
 
+#include "lockcore/net/call_fault.hpp"
+
 namespace tenure::kubernetes_store {
 
-/// Why an answer is not understood, for people.
-struct Misunderstood {
-  std::string what;
-};
-[[noreturn]] TENURE_API void throw_exception_from_error(const Misunderstood& fault,
-                                                        const boost::source_location& where);
+using net::Misunderstood;
 
 template <class T>
 using Read = boost::system::result<T, Misunderstood>;

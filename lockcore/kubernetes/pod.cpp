@@ -1,12 +1,16 @@
 #include "pod.hpp"
 
+#include <cstddef>
 #include <cstdlib>
 #include <utility>
 
-#include "small_file.hpp"
+#include "lockcore/port/ascii_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {
+
+constexpr std::size_t longestSmallFile = std::size_t{64} << 10U;
 
 /// An address of IPv6 is not in brackets there.
 std::string serverAt(const std::string& host, const std::string& port) {
@@ -20,6 +24,15 @@ bool hasUser(const KubernetesStoreOptions& options) {
 }
 
 }  // namespace
+
+StoreResult<std::string> smallFile(const std::string& what, const std::string& path) {
+  auto text = regularFile(path, longestSmallFile);
+  if (!text) {
+    const FileError& error = text.error();
+    return StoreError{ErrorClass::credentials, "the " + what + " " + path + " " + error.why, !error.bySystem};
+  }
+  return std::string{trimmed(*text)};
+}
 
 StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options, const Environment& environment) {
   if (!options.server.empty()) return options;

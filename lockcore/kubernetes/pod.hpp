@@ -21,4 +21,8 @@ using Environment = std::function<std::string(const char*)>;
 
 [[nodiscard]] TENURE_API std::string ofProcess(const char* name);
 
+/// What is in the regular file, without white space at its ends; at most 64 KiB. It waits for no pipe. The fault
+/// (`credentials`) names the file and never what is in it.
+[[nodiscard]] StoreResult<std::string> smallFile(const std::string& what, const std::string& path);
+
 }  // namespace tenure::kubernetes_store

@@ -13,20 +13,8 @@
 
 namespace tenure::etcd_store {
 
-/// What a message is about.
-struct CallName {
-  const std::string& where;  ///< the store's description
-  std::string doing;         ///< `renewing lease billing`
-
-  /// `etcd at http://...: renewing lease billing`
-  [[nodiscard]] std::string text() const { return where + ": " + doing; }
-};
-
-/// A request that was not carried out, or of which nobody knows.
-struct Fault {
-  StoreError error;
-  bool maybeApplied{true};
-};
+using net::CallName;
+using net::Fault;
 
 /// gRPC's code and words, as etcd's gateway puts them into the body of an error.
 struct Told {

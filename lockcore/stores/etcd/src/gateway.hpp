@@ -10,7 +10,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/lockcore/store_error.hpp>
+#include "lockcore/net/call_fault.hpp"
 
 namespace tenure::etcd_store {
 
@@ -24,13 +24,7 @@ struct Reply {
   bool copiesOut{false};
 };
 
-/// No member answered in time.
-struct CallFault {
-  StoreError error;
-  bool maybeSent{true};  ///< false: no member can have seen the request
-};
-[[noreturn]] void throw_exception_from_error(const CallFault& fault, const boost::source_location& where);
-
+using net::CallFault;
 using Outcome = boost::system::result<Reply, CallFault>;
 using OutcomeHandler = std::function<void(Outcome)>;
 

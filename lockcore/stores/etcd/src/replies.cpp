@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
-#include <boost/throw_exception.hpp>
 
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/json_text.hpp"
@@ -142,10 +140,6 @@ std::string endIn(const object& line, const object* result) {
 }
 
 }  // namespace
-
-void throw_exception_from_error(const Misunderstood& fault, const boost::source_location& where) {
-  boost::throw_exception(std::runtime_error{fault.what}, where);
-}
 
 Read<TxnReply> txnReplyFrom(std::string_view body) {
   const auto whole = objectFrom(body);

@@ -8,6 +8,8 @@
 
 #include <boost/system/result.hpp>
 
+#include "lockcore/net/call_fault.hpp"
+
 namespace tenure::etcd_store {
 
 struct KeyValue {
@@ -31,11 +33,7 @@ struct TxnReply {
   std::vector<Part> parts{};
 };
 
-/// Why an answer is not understood, for people.
-struct Misunderstood {
-  std::string what;
-};
-[[noreturn]] void throw_exception_from_error(const Misunderstood& fault, const boost::source_location& where);
+using net::Misunderstood;
 
 [[nodiscard]] boost::system::result<TxnReply, Misunderstood> txnReplyFrom(std::string_view body);
 

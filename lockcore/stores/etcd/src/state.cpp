@@ -1,10 +1,7 @@
 #include "state.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
-
-#include <boost/throw_exception.hpp>
 
 #include "requests.hpp"
 
@@ -159,10 +156,6 @@ bool showsChange(const State& seen, const Change& change, const TxnReply& reply)
       return part.kind == Part::Kind::erase && part.erased == 1;
     return part.kind == Part::Kind::put;
   });
-}
-
-void throw_exception_from_error(const CallFault& fault, const boost::source_location& where) {
-  boost::throw_exception(std::runtime_error{fault.error.message}, where);
 }
 
 void send(const CorePtr& core, std::string body, const CallDeadline& deadline, Gateway::Repeat repeat,

@@ -1,9 +1,6 @@
 #include "state.hpp"
 
-#include <stdexcept>
 #include <utility>
-
-#include <boost/throw_exception.hpp>
 
 #include "lockcore/kubernetes/names.hpp"
 #include "lockcore/kubernetes/replies.hpp"
@@ -135,10 +132,6 @@ void swapState(const CorePtr& core, const stored::RegisterCall& call, std::share
   Request request = requestFor(*sent);
   send(core, std::move(request), call.deadline,
        [sent, handler = std::move(handler)](const Outcome& outcome) { handler(outcomeOf(*sent, outcome)); });
-}
-
-void throw_exception_from_error(const CallFault& fault, const boost::source_location& where) {
-  boost::throw_exception(std::runtime_error{fault.error.message}, where);
 }
 
 void send(const CorePtr& core, Request request, const CallDeadline& deadline, OutcomeHandler handler) {
