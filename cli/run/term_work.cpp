@@ -20,6 +20,7 @@ namespace {
 
 constexpr milliseconds lookWhileHolding{100};
 constexpr milliseconds lookWhileDying{20};  // a process may take a moment to die
+constexpr milliseconds timeToDie{1000};     // after SIGKILL; one that is left then may stay for ever
 
 std::string millis(nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(std::max(time, nanoseconds{0})).count());
@@ -246,13 +247,20 @@ void TermWork::actOnPeriods(const Instant& now) {
 
 void TermWork::endTerm(const Instant& now) {
   if (parts_.periods != nullptr) parts_.periods->endTerm();
-  ending_ = renewing_ != nullptr;
-  if (ending_) return renewing_->kill();  // endRenewed() goes on
-  if (options_.hooks.onRevoked.empty()) return dropTerm();
-  startRevoked(now);
+  endsSince_ = now;
+  revokes_ = !options_.hooks.onRevoked.empty();
+  if (renewing_) renewing_->kill();
+  finishTerm(now);
 }
 
-void TermWork::dropTerm() {
+/// on_revoked waits for on_renewed, which could do again what it undoes. Once others may lead it waits only for as long
+/// as a process takes to die: one that SIGKILL does not end must not keep from them what this copy has to give back.
+void TermWork::finishTerm(const Instant& now) {
+  const bool waits = renewing_ && (term_->isValid() || elapsedForHolder(*endsSince_, now) < timeToDie);
+  if (revokes_ && !waits) startRevoked(now);
+  if (renewing_ || revoking_ || (holding_ && term_->isValid())) return;
+  holding_ = false;
+  endsSince_.reset();
   term_.reset();
   work_.reset();
 }
@@ -260,8 +268,8 @@ void TermWork::dropTerm() {
 // Hooks. None of them is waited for by a thread that renews.
 //
 // on_elected runs in place of the job, so the guard watches it as it watches a job. on_renewed is marked as a part of
-// the job, so whoever ends the job ends it too. on_revoked runs when both are gone; the work of the term lasts until it
-// has ended, so no release and no next term comes before that.
+// the job, so whoever ends the job ends it too. on_revoked runs when both are gone, or the job and the term; the work
+// of the term lasts until all of them have ended, so no release and no next term comes before that.
 
 /// Until nothing may act under this term any more, as the guard knows it.
 nanoseconds TermWork::untilInvalid(const Instant& now) const {
@@ -323,7 +331,7 @@ void TermWork::endElected(const Instant& now) {
 
 void TermWork::renewed(FencingToken token, const Instant& now) {
   if (options_.hooks.onRenewed.empty()) return;
-  if (!term_ || term_->fencingToken() != token || electing_ || ends() || renewing_) return;
+  if (!term_ || term_->fencingToken() != token || electing_ || endsSince_ || renewing_) return;
   try {
     renewing_ = processes_.hook("on_renewed", hookSpec(options_.hooks.onRenewed, now), now, true);
   } catch (const std::exception& error) {
@@ -341,17 +349,17 @@ void TermWork::tellWhoStays() {
 }
 
 /// One line for each row of failures, because renewals are many.
-void TermWork::endRenewed(const Instant& now) {
+void TermWork::endRenewed() {
   const auto hook = std::exchange(renewing_, nullptr);
-  if (ending_) return endTerm(now);
   if (hook->succeeded()) {
     renewalHookFails_ = false;
-  } else if (term_ && term_->leads() && !std::exchange(renewalHookFails_, true)) {
+  } else if (!endsSince_ && term_->leads() && !std::exchange(renewalHookFails_, true)) {
     events_.complain(hook->text());
   }
 }
 
 void TermWork::startRevoked(const Instant& now) {
+  revokes_ = false;
   parts_.publisher.publish(*term_);
   try {
     revoking_ = processes_.hook("on_revoked", hookSpec(options_.hooks.onRevoked, now), now, false);
@@ -369,10 +377,9 @@ void TermWork::endRevoked() {
   const auto hook = std::exchange(revoking_, nullptr);
   parts_.logger.log(LogLevel::info, hook->text(), LogEvent::hookEnded,
                     {{"hook", "on_revoked"}, {"exit_code", hook->status()->shellCode()}});
-  if (hook->succeeded()) return dropTerm();
+  if (hook->succeeded()) return;
   holding_ = term_->isValid();
   events_.complain(hook->text() + (holding_ ? "; the lease is not released, it expires" : ""));
-  if (!holding_) dropTerm();
 }
 
 /// Before the job acts: it may be the hook on_elected.
@@ -383,19 +390,16 @@ void TermWork::actHooks(const Instant& now) {
     job_->hurry("it takes longer than hooks.timeout");
   }
   if (renewing_) {
-    if (!ending_ && untilInvalid(now).count() == 0) renewing_->kill();
+    if (!endsSince_ && untilInvalid(now).count() == 0) renewing_->kill();
     renewing_->act(now);
-    if (ending_) tellWhoStays();
-    if (renewing_->status()) endRenewed(now);
+    if (endsSince_) tellWhoStays();
+    if (renewing_->status()) endRenewed();
   }
   if (revoking_) {
     revoking_->act(now);
     if (revoking_->status()) endRevoked();
   }
-  if (holding_ && !term_->isValid()) {
-    holding_ = false;
-    dropTerm();
-  }
+  if (endsSince_) finishTerm(now);
 }
 
 std::optional<nanoseconds> TermWork::untilHooks(const Instant& now) const {
@@ -405,7 +409,7 @@ std::optional<nanoseconds> TermWork::untilHooks(const Instant& now) const {
   if (renewing_) {
     const nanoseconds valid = untilInvalid(now);
     left = earlier(left, renewing_->untilWake(now));
-    if (!ending_) left = earlier(left, valid.count() > 0 ? valid : nanoseconds{lookWhileDying});
+    if (!endsSince_) left = earlier(left, valid.count() > 0 ? valid : nanoseconds{lookWhileDying});
   }
   if (revoking_) left = earlier(left, revoking_->untilWake(now));
   if (holding_) left = earlier(left, lookWhileHolding);

@@ -162,15 +162,13 @@ class TermWork {
   [[nodiscard]] std::vector<pollfd> descriptors() const;
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWake(const Instant& now) const;
   void act(const Instant& now);
-  [[nodiscard]] bool isOver() const noexcept { return !job_ && !ends(); }
+  [[nodiscard]] bool isOver() const noexcept { return !job_ && !endsSince_; }
   /// "leading group billing, token 3", "draining"; empty: there is no term, and nothing of one is left.
   [[nodiscard]] std::string text(const std::string& group) const;
 
  private:
-  /// The term is given up or lost, and its work is not over: on_renewed was killed, or on_revoked runs or has failed.
-  [[nodiscard]] bool ends() const noexcept { return ending_ || revoking_ || holding_; }
   /// In place of the job, which would report progress.
-  [[nodiscard]] bool runsHook() const noexcept { return electing_ || ending_ || revoking_; }
+  [[nodiscard]] bool runsHook() const noexcept { return electing_ || endsSince_; }
   [[nodiscard]] std::chrono::nanoseconds untilInvalid(const Instant& now) const;
   [[nodiscard]] JobSpec jobSpec() const;
   [[nodiscard]] JobSpec hookSpec(const std::string& command, const Instant& now) const;
@@ -184,12 +182,12 @@ class TermWork {
   void betweenRuns(const Instant& now);
   void actOnPeriods(const Instant& now);
   void endTerm(const Instant& now);
-  void dropTerm();
+  void finishTerm(const Instant& now);
 
   // Hooks, in the order of a term.
   void startElected(const Instant& now);
   void endElected(const Instant& now);
-  void endRenewed(const Instant& now);
+  void endRenewed();
   void tellWhoStays();
   void startRevoked(const Instant& now);
   void endRevoked();
@@ -210,8 +208,10 @@ class TermWork {
   bool electedIsLate_{false};              ///< and was killed for its time
   std::unique_ptr<HookProcess> renewing_;  ///< on_renewed
   bool renewalHookFails_{false};           ///< which was said
-  bool ending_{false};                     ///< and the term waits for its end
   pid_t toldStays_{0};                     ///< of it
+  /// The term is given up or lost: on_renewed was killed and has not ended, or on_revoked runs or has failed.
+  std::optional<Instant> endsSince_;
+  bool revokes_{false};                    ///< on_revoked is still to run
   std::unique_ptr<HookProcess> revoking_;  ///< on_revoked
   bool holding_{false};                    ///< on_revoked failed: the lease must expire
 };

@@ -254,9 +254,10 @@ class TermWorkTest : public ::testing::Test {
   std::unique_ptr<cli::HookProcess> startHook(const std::string& name, const cli::JobSpec& spec) {
     if (cannotStart) throw std::runtime_error{"no process"};
     started.push_back(name);
-    hook = {};
-    hook.spec = spec;
-    return std::make_unique<PlayedHook>(hook);
+    Played& played = name == "on_renewed" ? renewing : revoking;
+    played = {};
+    played.spec = spec;
+    return std::make_unique<PlayedHook>(played);
   }
 
   [[nodiscard]] Instant now() const { return stage_.clock->now(); }
@@ -268,7 +269,7 @@ class TermWorkTest : public ::testing::Test {
     job.over = true;
     work_->act(now());
   }
-  void endHook(int code) {
+  void endHook(Played& hook, int code) {
     hook.status = ExitStatus{false, code};
     work_->act(now());
   }
@@ -282,7 +283,7 @@ class TermWorkTest : public ::testing::Test {
   bool once{false}, cannotStart{false};
   HooksConfig hooks{};
   Shutdown shutdown{false};
-  Played job, hook;
+  Played job, renewing, revoking;
   Did started, did;
 
   Stage stage_;
@@ -396,7 +397,7 @@ TEST_F(TermWorkTest, OnRevokedRunsAfterTheJobAndBeforeTheRelease) {
   EXPECT_EQ(started, (Did{"the job", "on_revoked"}));
   EXPECT_FALSE(isReleased());
   EXPECT_FALSE(work_->isOver());
-  endHook(0);
+  endHook(revoking, 0);
   EXPECT_TRUE(isReleased());
   EXPECT_TRUE(work_->isOver());
 }
@@ -406,7 +407,7 @@ TEST_F(TermWorkTest, AFailedOnRevokedKeepsTheLeaseUntilItExpires) {
   hooks.onRevoked = "undo";
   begin();
   endJob(0);
-  endHook(1);
+  endHook(revoking, 1);
   EXPECT_FALSE(isReleased());
   EXPECT_NE(did.back().find("the lease is not released, it expires"), std::string::npos);
   loseLease();
@@ -422,7 +423,7 @@ TEST_F(TermWorkTest, OnRenewedOfAnEarlierTermIsNotStarted) {
   work_->renewed(token(), now());
   work_->renewed(token(), now());
   EXPECT_EQ(started, (Did{"the job", "on_renewed"})) << "one at a time";
-  EXPECT_EQ(hook.spec.environment[cli::jobVariable], "a mark") << "who ends the job ends it";
+  EXPECT_EQ(renewing.spec.environment[cli::jobVariable], "a mark") << "who ends the job ends it";
 }
 
 /// I9: it may hang in the kernel, where SIGKILL ends it only later.
@@ -434,26 +435,54 @@ TEST_F(TermWorkTest, TheTermIsHeldUntilOnRenewedHasEndedAndOnRevokedComesAfterIt
     begin();
     work_->renewed(token(), now());
     endJob(0);
-    EXPECT_TRUE(hook.killed);
+    EXPECT_TRUE(renewing.killed);
     EXPECT_FALSE(isReleased());
     EXPECT_FALSE(work_->isOver());
     work_->renewed(token(), now());
     EXPECT_EQ(started, (Did{"the job", "on_renewed"})) << "nothing else begins meanwhile";
     EXPECT_EQ(did.back(), "give up: the job ended") << "that the hook was killed is no failure";
-    hook.stays = 77;
+    renewing.stays = 77;
     did.clear();
     for (int turns = 0; turns < 3; ++turns) work_->act(now());
     ASSERT_EQ(did.size(), 1U) << "said once";
     EXPECT_EQ(did[0].find("say: process 77 of hook on_renewed runs as another user, so it cannot be ended"), 0U);
-    endHook(0);
+    endHook(renewing, 0);
     if (!revoked.empty()) {
       EXPECT_FALSE(isReleased());
       EXPECT_EQ(started, (Did{"the job", "on_renewed", "on_revoked"}));
-      endHook(0);
+      endHook(revoking, 0);
     }
     EXPECT_TRUE(isReleased());
     EXPECT_TRUE(work_->isOver());
     EXPECT_EQ(did.size(), 1U);
+    candidate_.reset();
+    stage_.advance(10s);
+  }
+}
+
+/// Others may lead, and what this copy has to give back must not wait for the kernel.
+TEST_F(TermWorkTest, AfterALossOnRevokedRunsBesideAnOnRenewedThatSigkillDoesNotEnd) {
+  for (const bool lostBefore : {true, false}) {
+    hooks.onRenewed = "note";
+    hooks.onRevoked = "undo";
+    started.clear();
+    begin();
+    work_->renewed(token(), now());
+    if (lostBefore) loseLease();
+    endJob(0, true);
+    if (!lostBefore) stage_.advance(5s);
+    work_->act(now());
+    EXPECT_EQ(started, (Did{"the job", "on_renewed"})) << "it may do again what on_revoked undoes, until it is dead";
+    lostBefore ? stage_.advance(1s) : loseLease();
+    work_->act(now());
+    EXPECT_EQ(started, (Did{"the job", "on_renewed", "on_revoked"}));
+    endHook(lostBefore ? renewing : revoking, 0);
+    EXPECT_FALSE(isReleased());
+    EXPECT_FALSE(work_->isOver());
+    endHook(lostBefore ? revoking : renewing, 0);
+    EXPECT_TRUE(isReleased());
+    EXPECT_TRUE(work_->isOver());
+    EXPECT_EQ(started.size(), 3U);
     candidate_.reset();
     stage_.advance(10s);
   }
@@ -465,7 +494,7 @@ TEST_F(TermWorkTest, AFailingOnRenewedIsReportedOnce) {
   begin();
   for (int i = 0; i < 3; ++i) {
     work_->renewed(token(), now());
-    endHook(1);
+    endHook(renewing, 1);
   }
   EXPECT_EQ(std::count(did.begin(), did.end(), "say: the hook " + ExitStatus{false, 1}.text()), 1);
 }
@@ -477,8 +506,8 @@ TEST_F(TermWorkTest, HurryKillsWhatRuns) {
   EXPECT_EQ(job.orders, (Did{"kill: asked to hurry"}));
   endJob(0);
   EXPECT_TRUE(work_->hurry());
-  EXPECT_TRUE(hook.killed);
-  endHook(0);
+  EXPECT_TRUE(revoking.killed);
+  endHook(revoking, 0);
   EXPECT_FALSE(work_->hurry()) << "only the wait for the store is left";
 }
 
