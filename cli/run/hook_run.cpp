@@ -95,7 +95,7 @@ void HookRun::act(const Instant& now) {
   if (status_) return;
   job_.look();
   const bool ended = job_.status().has_value();
-  if (!ended && elapsedForHolder(began_, now) >= limit_.time) timedOut_ = true;
+  if (!job_.isOver() && elapsedForHolder(began_, now) >= limit_.time) timedOut_ = true;
   if (ended || timedOut_ || kills_ > 0 || !job_.isReaped()) kill();
   if (job_.isOver()) status_ = job_.status();
 }

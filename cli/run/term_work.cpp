@@ -54,7 +54,7 @@ bool TermWork::hurry() {
     job_->hurry("asked to hurry");
     return true;
   }
-  if (!revoking_) return false;
+  if (!revoking_ || revoking_->isLate() || revoking_->stays() != 0) return false;
   parts_.logger.log(LogLevel::warn, "asked to stop at once: hook on_revoked is killed");
   revoking_->kill();
   return true;
@@ -260,6 +260,7 @@ void TermWork::finishTerm(const Instant& now) {
   if (revokes_ && !waits) startRevoked(now);
   if (renewing_ || revoking_ || (holding_ && term_->isValid())) return;
   holding_ = false;
+  toldStays_.clear();
   endsSince_.reset();
   term_.reset();
   work_.reset();
@@ -341,21 +342,23 @@ void TermWork::renewed(FencingToken token, const Instant& now) {
   }
 }
 
-void TermWork::tellWhoStays() {
-  const pid_t stays = renewing_->stays();
-  if (stays == 0 || std::exchange(toldStays_, stays) == stays) return;
-  events_.complain("process " + std::to_string(stays) + " of hook on_renewed runs as another user, so it cannot be " +
+/// Of each once: this is asked until it has ended, which may be never.
+void TermWork::tellWhoStays(const HookProcess& hook, const char* name) {
+  const pid_t stays = hook.stays();
+  if (stays == 0 || !toldStays_.insert(stays).second) return;
+  events_.complain("process " + std::to_string(stays) + " of hook " + name + " runs as another user, so it cannot be " +
                    "ended; the lease is not released before it has ended: end it as that user or as root");
 }
 
-/// One line for each row of failures, because renewals are many.
-void TermWork::endRenewed() {
-  const auto hook = std::exchange(renewing_, nullptr);
-  if (hook->succeeded()) {
-    renewalHookFails_ = false;
-  } else if (!endsSince_ && term_->leads() && !std::exchange(renewalHookFails_, true)) {
-    events_.complain(hook->text());
-  }
+/// One line for each row of failures, because renewals are many. One that is late may never end.
+void TermWork::lookAtRenewed() {
+  const bool ended = renewing_->status().has_value();
+  if (renewing_->isLate() || endsSince_) tellWhoStays(*renewing_, "on_renewed");
+  const bool failed = ended && !renewing_->succeeded() && !endsSince_ && term_->leads();
+  if ((failed || renewing_->isLate()) && !std::exchange(renewalHookFails_, true)) events_.complain(renewing_->text());
+  if (!ended) return;
+  if (renewing_->succeeded()) renewalHookFails_ = false;
+  renewing_.reset();
 }
 
 void TermWork::startRevoked(const Instant& now) {
@@ -372,14 +375,18 @@ void TermWork::startRevoked(const Instant& now) {
   }
 }
 
-/// What it should have undone may still act, so nobody else may lead as long as this term is valid.
-void TermWork::endRevoked() {
-  const auto hook = std::exchange(revoking_, nullptr);
-  parts_.logger.log(LogLevel::info, hook->text(), LogEvent::hookEnded,
-                    {{"hook", "on_revoked"}, {"exit_code", hook->status()->shellCode()}});
-  if (hook->succeeded()) return;
-  holding_ = term_->isValid();
-  events_.complain(hook->text() + (holding_ ? "; the lease is not released, it expires" : ""));
+/// What a failed one should have undone may still act, so nobody else may lead as long as this term is valid. One that
+/// is late has failed, and may never end.
+void TermWork::lookAtRevoked() {
+  tellWhoStays(*revoking_, "on_revoked");
+  const bool ended = revoking_->status().has_value();
+  if ((revoking_->isLate() || (ended && !revoking_->succeeded())) && !std::exchange(holding_, true)) {
+    events_.complain(revoking_->text() + (term_->isValid() ? "; the lease is not released, it expires" : ""));
+  }
+  if (!ended) return;
+  parts_.logger.log(LogLevel::info, revoking_->text(), LogEvent::hookEnded,
+                    {{"hook", "on_revoked"}, {"exit_code", revoking_->status()->shellCode()}});
+  revoking_.reset();
 }
 
 /// Before the job acts: it may be the hook on_elected.
@@ -392,12 +399,11 @@ void TermWork::actHooks(const Instant& now) {
   if (renewing_) {
     if (!endsSince_ && untilInvalid(now).count() == 0) renewing_->kill();
     renewing_->act(now);
-    if (endsSince_) tellWhoStays();
-    if (renewing_->status()) endRenewed();
+    lookAtRenewed();
   }
   if (revoking_) {
     revoking_->act(now);
-    if (revoking_->status()) endRevoked();
+    lookAtRevoked();
   }
   if (endsSince_) finishTerm(now);
 }

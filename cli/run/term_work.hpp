@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,7 @@ class HookProcess {
   [[nodiscard]] virtual pid_t stays() const noexcept = 0;
   /// "hook on_renewed was killed after 10s, its time limit" and the like.
   [[nodiscard]] virtual std::string text() const = 0;
-  [[nodiscard]] bool succeeded() const noexcept { return status() && status()->shellCode() == 0; }
+  [[nodiscard]] bool succeeded() const noexcept { return !isLate() && status() && status()->shellCode() == 0; }
 };
 
 /// Where the processes of a term come from. Throws std::system_error if none can be started.
@@ -155,7 +156,7 @@ class TermWork {
   /// Empty: no process runs under the guard.
   [[nodiscard]] JobProcess* job() const noexcept { return job_.get(); }
   [[nodiscard]] bool isElecting() const noexcept { return electing_; }
-  /// Ends what runs. False: nothing does.
+  /// Ends what runs. False: nothing does, or SIGKILL has not ended it.
   [[nodiscard]] bool hurry();
   void forward(int signal) const noexcept;
 
@@ -187,10 +188,10 @@ class TermWork {
   // Hooks, in the order of a term.
   void startElected(const Instant& now);
   void endElected(const Instant& now);
-  void endRenewed();
-  void tellWhoStays();
+  void tellWhoStays(const HookProcess& hook, const char* name);
+  void lookAtRenewed();
   void startRevoked(const Instant& now);
-  void endRevoked();
+  void lookAtRevoked();
   void actHooks(const Instant& now);
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilHooks(const Instant& now) const;
 
@@ -208,7 +209,7 @@ class TermWork {
   bool electedIsLate_{false};              ///< and was killed for its time
   std::unique_ptr<HookProcess> renewing_;  ///< on_renewed
   bool renewalHookFails_{false};           ///< which was said
-  pid_t toldStays_{0};                     ///< of it
+  std::set<pid_t> toldStays_;              ///< of both
   /// The term is given up or lost: on_renewed was killed and has not ended, or on_revoked runs or has failed.
   std::optional<Instant> endsSince_;
   bool revokes_{false};                    ///< on_revoked is still to run

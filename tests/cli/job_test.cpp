@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "cli/process/exec_image.hpp"
 #include "cli/process/job_processes.hpp"
+#include "cli/run/hook_run.hpp"
 #include "cli/subprocess.hpp"
 #include "cli/temporary_directory.hpp"
 #include "cli/text/environment.hpp"
@@ -21,6 +23,7 @@
 namespace tenure::cli {
 namespace {
 
+using namespace std::chrono_literals;
 using test::contentOf;
 using test::eventually;
 using test::TemporaryDirectory;
@@ -158,6 +161,22 @@ TEST_F(JobTest, AReaperThatHasEndedStaysAsNoZombie) {
     siginfo_t left{};
     EXPECT_NE(waitid(P_PID, static_cast<id_t>(reaper), &left, WEXITED | WNOHANG | WNOWAIT | __WALL), 0) << left.si_pid;
   }
+}
+
+/// What a debugger watches is gone only when the debugger has seen its end, as in the kernel what waits for a disk.
+TEST_F(JobTest, AHookWhoseLeftoverSigkillDoesNotEndIsLate) {
+  const std::string command = "sleep 600 & echo $! > " + directory_.file("left");
+  HookRun hook{"hook on_revoked", {hookCommand(command), {}, {}}, HookLimit{300ms}, signals_, readClock(), nullptr};
+  ASSERT_TRUE(eventually([&] { return contentOf(directory_.file("left")).ends_with('\n'); }));
+  const pid_t left = std::stoi(contentOf(directory_.file("left")));
+  ASSERT_EQ(ptrace(PTRACE_SEIZE, left, nullptr, nullptr), 0) << errno;
+  const auto acts = [&hook] { return hook.act(readClock()), true; };
+  EXPECT_TRUE(eventually([&] { return acts() && hook.isLate(); }));
+  EXPECT_FALSE(hook.status());
+  EXPECT_EQ(waitpid(left, nullptr, 0), left);
+  EXPECT_TRUE(eventually([&] { return acts() && hook.status(); }));
+  EXPECT_EQ(hook.text(), "hook on_revoked was killed after 300ms, its time limit (hooks.timeout)");
+  EXPECT_FALSE(hook.succeeded());
 }
 
 // Unique to this process: it must not find or kill processes that another test marks at the same time.

@@ -499,6 +499,53 @@ TEST_F(TermWorkTest, AFailingOnRenewedIsReportedOnce) {
   EXPECT_EQ(std::count(did.begin(), did.end(), "say: the hook " + ExitStatus{false, 1}.text()), 1);
 }
 
+/// It may hang in the kernel: then no other one runs, and nobody would know why.
+TEST_F(TermWorkTest, AnOnRenewedThatOutlivesItsKillIsReportedOnceWhileItRuns) {
+  hooks.onRenewed = "note";
+  begin();
+  work_->renewed(token(), now());
+  renewing.late = true;
+  renewing.stays = 77;
+  did.clear();
+  for (int turns = 0; turns < 3; ++turns) work_->act(now());
+  ASSERT_EQ(did.size(), 2U);
+  EXPECT_EQ(did[0].find("say: process 77 of hook on_renewed runs as another user, so it cannot be ended"), 0U);
+  EXPECT_EQ(did[1].find("say: the hook "), 0U);
+  endHook(renewing, 0);
+  EXPECT_EQ(did.size(), 2U);
+  for (const int code : {0, 1}) {
+    work_->renewed(token(), now());
+    endHook(renewing, code);
+  }
+  EXPECT_EQ(did.size(), 3U) << "another row of failures";
+}
+
+/// What it should have undone may still act.
+TEST_F(TermWorkTest, AnOnRevokedThatOutlivesItsKillIsReportedOnceAndKeepsTheLease) {
+  hooks.onRevoked = "undo";
+  begin();
+  endJob(0);
+  revoking.stays = 88;
+  did.clear();
+  for (int turns = 0; turns < 3; ++turns) work_->act(now());
+  ASSERT_EQ(did.size(), 1U);
+  EXPECT_EQ(did[0].find("say: process 88 of hook on_revoked runs as another user, so it cannot be ended"), 0U);
+  EXPECT_FALSE(work_->hurry()) << "nothing can end it";
+  revoking.stays = 0;
+  EXPECT_TRUE(work_->hurry());
+  revoking.late = true;
+  EXPECT_FALSE(work_->hurry()) << "SIGKILL has not ended it";
+  for (int turns = 0; turns < 3; ++turns) work_->act(now());
+  ASSERT_EQ(did.size(), 2U);
+  EXPECT_NE(did[1].find("; the lease is not released, it expires"), std::string::npos) << did[1];
+  endHook(revoking, 0);
+  EXPECT_FALSE(isReleased()) << "that was said";
+  EXPECT_EQ(did.size(), 2U);
+  loseLease();
+  work_->act(now());
+  EXPECT_TRUE(isReleased());
+}
+
 TEST_F(TermWorkTest, HurryKillsWhatRuns) {
   hooks.onRevoked = "undo";
   begin();
