@@ -359,7 +359,7 @@ void Supervisor::stopPolitely(int signal, bool first, const Instant& now) {
 
 void Supervisor::hurry() {
   if (work_.hurry()) return;
-  // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
+  // Only the wait for the store is left, or for a hook that nothing ends. The lease may simply expire.
   channel_.forgoNotice();
   logger_.log(LogLevel::warn, "asked to stop at once: ends without waiting for the release");
   exitAtOnce(shutdown_.code());

@@ -54,9 +54,12 @@ bool TermWork::hurry() {
     job_->hurry("asked to hurry");
     return true;
   }
-  if (!revoking_ || revoking_->isLate() || revoking_->stays() != 0) return false;
-  parts_.logger.log(LogLevel::warn, "asked to stop at once: hook on_revoked is killed");
-  revoking_->kill();
+  // While on_revoked is to run, the process must not end: it waits for on_renewed.
+  HookProcess* const hook = revokes_ ? renewing_.get() : revoking_.get();
+  if (hook == nullptr || hook->isLate() || hook->stays() != 0) return false;
+  parts_.logger.log(LogLevel::warn, std::string{"asked to stop at once: hook "} +
+                                        (revokes_ ? "on_renewed" : "on_revoked") + " is killed");
+  hook->kill();
   return true;
 }
 

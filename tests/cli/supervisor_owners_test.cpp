@@ -558,6 +558,28 @@ TEST_F(TermWorkTest, HurryKillsWhatRuns) {
   EXPECT_FALSE(work_->hurry()) << "only the wait for the store is left";
 }
 
+/// What on_revoked undoes would stay.
+TEST_F(TermWorkTest, HurryDoesNotSkipOnRevokedWhileOnRenewedDies) {
+  hooks.onRenewed = "note";
+  for (const std::string revoked : {"undo", ""}) {
+    hooks.onRevoked = revoked;
+    begin();
+    work_->renewed(token(), now());
+    endJob(0);
+    renewing.killed = false;
+    EXPECT_EQ(work_->hurry(), !revoked.empty());
+    EXPECT_EQ(renewing.killed, !revoked.empty());
+    renewing.late = true;
+    EXPECT_FALSE(work_->hurry()) << "SIGKILL has not ended it, and a further signal must end this";
+    endHook(renewing, 0);
+    EXPECT_EQ(work_->hurry(), !revoked.empty()) << "on_revoked runs";
+    endHook(revoking, 0);
+    EXPECT_EQ(isReleased(), true);
+    candidate_.reset();
+    stage_.advance(10s);
+  }
+}
+
 TEST_F(TermWorkTest, TheServiceManagerIsShownTheTerm) {
   begin();
   EXPECT_EQ(work_->text("billing"), "leading group billing, token 1");
