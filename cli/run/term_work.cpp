@@ -18,7 +18,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-constexpr milliseconds lookWhileHolding{100};
+constexpr milliseconds lookAtTerm{100};     // of whose changes nobody tells
 constexpr milliseconds lookWhileDying{20};  // a process may take a moment to die
 constexpr milliseconds timeToDie{1000};     // after SIGKILL; one that is left then may stay for ever
 
@@ -87,6 +87,7 @@ void TermWork::act(const Instant& now) {
   actHooks(now);
   if (job_) {
     parts_.publisher.publish(*term_);
+    lookForRenewal(now);
     job_->act(now);
     if (job_->isOver()) endJob(now);
   }
@@ -345,6 +346,12 @@ void TermWork::renewed(FencingToken token, const Instant& now) {
   }
 }
 
+/// No notice tells of a renewal once the work was asked to stop, but the job needs until its end what the hook keeps.
+void TermWork::lookForRenewal(const Instant& now) {
+  const nanoseconds at = parts_.channel.term().anchor.boottime;
+  if (at > std::exchange(renewedAt_, at) && !term_->leads()) renewed(term_->fencingToken(), now);
+}
+
 /// Of each once: this is asked until it has ended, which may be never.
 void TermWork::tellWhoStays(const HookProcess& hook, const char* name) {
   const pid_t stays = hook.stays();
@@ -421,7 +428,7 @@ std::optional<nanoseconds> TermWork::untilHooks(const Instant& now) const {
     if (!endsSince_) left = earlier(left, valid.count() > 0 ? valid : nanoseconds{lookWhileDying});
   }
   if (revoking_) left = earlier(left, revoking_->untilWake(now));
-  if (holding_) left = earlier(left, lookWhileHolding);
+  if (holding_ || (job_ && !options_.hooks.onRenewed.empty() && !term_->leads())) left = earlier(left, lookAtTerm);
   return left;
 }
 

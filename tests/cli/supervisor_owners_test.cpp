@@ -426,6 +426,29 @@ TEST_F(TermWorkTest, OnRenewedOfAnEarlierTermIsNotStarted) {
   EXPECT_EQ(renewing.spec.environment[cli::jobVariable], "a mark") << "who ends the job ends it";
 }
 
+/// A job that takes its time to end still needs what the hook keeps, such as an address.
+TEST_F(TermWorkTest, OnRenewedRunsUntilTheEndOfTheJobThatWasAskedToStop) {
+  hooks.onRenewed = "note";
+  begin();
+  work_->act(now());
+  (*candidate_)->requestStop();
+  stage_.clock->runReady();  // the executor does not run, so the elector waits for the end of the work
+  ASSERT_FALSE(candidate_->record->term().leads());
+  work_->act(now());
+  EXPECT_EQ(started, (Did{"the job"})) << "no renewal has come";
+  EXPECT_LE(work_->untilWake(now()), 100ms) << "nobody tells of the next one";
+  for (std::size_t renewals = 1; renewals <= 2; ++renewals) {
+    stage_.clock->advance(1s);
+    work_->act(now());
+    EXPECT_EQ(started.size(), 1 + renewals);
+    endHook(renewing, 0);
+    EXPECT_EQ(started.size(), 1 + renewals) << "once for each renewal";
+  }
+  EXPECT_GT(std::stoll(renewing.spec.environment["TENURE_REMAINING_MS"]), 2'500) << "of the lease of 3 s";
+  endJob(0, true);
+  EXPECT_TRUE(isReleased());
+}
+
 /// I9: it may hang in the kernel, where SIGKILL ends it only later.
 TEST_F(TermWorkTest, TheTermIsHeldUntilOnRenewedHasEndedAndOnRevokedComesAfterIt) {
   for (const std::string revoked : {"", "undo"}) {
