@@ -70,19 +70,22 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, const 
   WakeTimer timer;
   const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
   const Instant began = readClock();
-  for (bool seen = false;;) {
+  for (std::optional<std::optional<LeaseRecord>> last;;) {
     const auto patience = lookPatience(bound - elapsedForHolder(began, readClock()));
     const ReadOutcome record = readNow(*lease.store, lease.key, patience);
     const nanoseconds left = bound - elapsedForHolder(began, readClock());
-    seen = seen || record.has_value();
-    const bool steppedDown = record && !leads(*record, asked.token);
-    if (steppedDown && (left.count() <= 0 || !waitsFor(arguments.to, *record))) {
-      return toldOf(lease, name, *record, arguments.to);
+    const bool over = left.count() <= 0;
+    if (record) last = *record;
+    if (over && !record) complain(faultText(*lease.store, record.error()));
+    if (over && !last) return exitStore;
+    if (last && !leads(*last, asked.token) && (over || !waitsFor(arguments.to, *last))) {
+      return toldOf(lease, name, *last, arguments.to);
     }
-    if (left.count() <= 0) {
-      complain(seen ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
-                    : faultText(*lease.store, record.error()));
-      return seen ? exitNotYet : exitStore;
+    if (over) {
+      complain(name + " was asked, " +
+               (record ? "but had not stepped down after " + durationText(bound) + "; see tenure status"
+                       : "and had not stepped down when the store last answered"));
+      return exitNotYet;
     }
     timer.arm(std::min<nanoseconds>(left, lookPeriod));
     pollfd entries[] = {{changed.descriptor(), POLLIN, 0}, {timer.descriptor(), POLLIN, 0}};

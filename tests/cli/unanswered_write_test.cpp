@@ -57,10 +57,15 @@ class UnansweredWrite : public GroupFixture {
             tenure({"pause", config(), "--for", "40s", "--why", "test", "--wait", "1s"})};
   }
 
-  [[nodiscard]] Finished finishInTime(const Command& command) const {
-    SubprocessOptions options = as("bob");
+  [[nodiscard]] SubprocessOptions asUser(const std::string& name) const {
+    SubprocessOptions options = as(name);
     options.environment.insert(
         {{"AWS_ACCESS_KEY_ID", "any"}, {"AWS_SECRET_ACCESS_KEY", "any"}, {"AWS_REGION", "local"}});
+    return options;
+  }
+
+  [[nodiscard]] Finished finishInTime(const Command& command) const {
+    const SubprocessOptions options = asUser("bob");
     const double start = startOfProgram();
     const long long before = monotonicNow();
     Finished done = runToEnd(command, options, milliseconds{60'000});
@@ -103,6 +108,45 @@ TEST_F(UnansweredWrite, AStoreThatHangsDoesNotLengthenTheWaitForALeaderThatWasAs
   const Finished done = finishInTime(tenure({"resign", config(), "--wait", "1s"}));
   EXPECT_TRUE(asked);
   EXPECT_EQ(done.code, cli::exitStore) << done.errors;
+}
+
+TEST_F(UnansweredWrite, AStoreThatHangsAfterALeaderWasAskedIsNamedBesideWhatWasSeen) {
+  std::atomic<bool> leads{false};
+  std::atomic<int> reads{-1};  // since it was asked
+  const HangingTable table{[&](const std::string& operation) {
+    if (operation == "UpdateItem" && leads) reads = 0;
+    return operation == "UpdateItem" || reads < 0 || ++reads < 3;
+  }};
+  static_cast<void>(waiting(table));
+  ASSERT_EQ(finishInTime(tenure({"lock", "acquire", "test-group", "--lease", "40s", "--config", config()})).code, 0);
+  leads = true;
+  const Finished done = finishInTime(tenure({"resign", config(), "--wait", "1s"}));
+  EXPECT_EQ(done.code, cli::exitNotYet) << done.errors;
+  EXPECT_NE(done.errors.find("was asked, and had not stepped down when the store last answered"), std::string::npos)
+      << done.errors;
+  EXPECT_EQ(done.errors.find("tenure: dynamodb"), 0U) << done.errors;
+}
+
+/// The one that was named is dead.
+TEST_F(UnansweredWrite, AStepDownThatWasSeenIsToldThoughTheStoreHangsAfterIt) {
+  std::atomic<bool> hangs{false};
+  std::atomic<int> requests{0};
+  const HangingTable table{[&](const std::string&) { return ++requests, !hangs; }};
+  directory_.write("group.yaml",
+                   "group: test-group\ncandidate: { id: \"${NAME}\" }\nstore: { type: dynamodb, table: locks, "
+                   "endpoint: \"" +
+                       table.url() + "\" }\nlease: { duration: 40s, heartbeat: 300ms }\n");
+  Subprocess alice{run({}, {"sleep", "600"}), asUser("alice")};
+  ASSERT_TRUE(alice.saysOnStderr("the job starts"));
+  Subprocess resign{tenure({"resign", config(), "--to", "bob", "--wait", "4s"}), asUser("carol")};
+  ASSERT_TRUE(alice.saysOnStderr("there is no leader")) << alice.errors();
+  ASSERT_TRUE(eventually([&, from = requests.load()] { return requests > from + 8; }));
+  hangs = true;
+  EXPECT_EQ(resign.wait(), cli::exitNotYet) << resign.errors();
+  EXPECT_NE(resign.errors().find("alice has stepped down; there is no leader yet, and not bob"), std::string::npos)
+      << resign.errors();
+  EXPECT_EQ(resign.errors().find("tenure: dynamodb"), 0U) << resign.errors();
+  alice.signal(SIGKILL);
 }
 
 }  // namespace
