@@ -196,6 +196,7 @@ std::string mismatch(const Levels& levels, const CLI::ParseError& fault) {
     }
   }
   const std::string said = fault.what();
+  if (said.ends_with("flag override")) return "--" + said.substr(0, said.find(' ')) + " takes no value";
   return said.substr(0, said.find(':')) + " needs a value after it";
 }
 
@@ -236,7 +237,8 @@ std::variant<Chosen, int> parse(const std::vector<Command>& all, std::vector<std
   std::optional<Words> job;
   if (border != words.end()) job.emplace(std::next(border), words.end());
   words.erase(border, words.end());
-  if (std::find(words.begin(), words.end(), "--json") != words.end()) keepErrors();
+  const Words json{"--json", "--json=true", "--json="};  // of a flag's values CLI11 refuses all but these
+  if (std::find_first_of(words.begin(), words.end(), json.begin(), json.end()) != words.end()) keepErrors();
   CLI::App parser;
   Levels levels;
   parser.set_help_flag("-h,--help");

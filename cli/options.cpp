@@ -63,7 +63,7 @@ std::string takeDuration(const std::string& text, bool mayBeZero, const std::fun
 
 Options& Options::flag(const std::string& spec, bool& to, const std::string& about) {
   const Spec parts{spec};
-  target_.lines.push_back({target_.app.add_flag(parts.names, to), spec, about, parts.shown});
+  target_.lines.push_back({target_.app.add_flag(parts.names, to)->disable_flag_override(), spec, about, parts.shown});
   return *this;
 }
 

@@ -226,6 +226,8 @@ TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
       {{"status"}, "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one"},
       {{"status", "--config"}, "--config"},
       {{"status", "--config", config(), "--jsno"}, "--jsno"},
+      {{"status", "--config", config(), "--json=on"}, "--json takes no value"},
+      {{"run", "--config", config(), "--once=false", "--", "true"}, "--once takes no value"},
       {{"run", "--config", config()}, "give the command to run after --"},
       {{"run", "--config", config(), "--"}, "give the command to run after --"},
       {{"run", "--config", config(), "job"}, "job"},
@@ -268,6 +270,8 @@ TEST_F(CommandsTest, WrongArgumentsBesideJsonAreToldInJson) {
   configure();
   for (const std::vector<std::string>& words : {std::vector<std::string>{"status", "--json"},
                                                 {"status", config(), "--json", "--wacth"},
+                                                {"status", config(), "--json=true", "--wacth"},
+                                                {"status", config(), "--json=", "--wacth"},
                                                 {"jobs", "--json", "--config", config(), "forget", "all"},
                                                 {"lock", "acquire", "--path", database(), "--json"}}) {
     const Finished refused = finish(words);
