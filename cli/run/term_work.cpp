@@ -87,7 +87,10 @@ void TermWork::act(const Instant& now) {
   actHooks(now);
   if (job_) {
     parts_.publisher.publish(*term_);
-    lookForRenewal(now);
+    // No notice tells of a renewal once the work was asked to stop, but on_renewed must keep until the end of the job
+    // what the job needs.
+    const nanoseconds at = parts_.channel.term().anchor.boottime;
+    if (at > std::exchange(renewedAt_, at) && !term_->leads()) renewed(term_->fencingToken(), now);
     job_->act(now);
     if (job_->isOver()) endJob(now);
   }
@@ -344,12 +347,6 @@ void TermWork::renewed(FencingToken token, const Instant& now) {
       events_.complain(std::string{"hook on_renewed cannot be started: "} + error.what());
     }
   }
-}
-
-/// No notice tells of a renewal once the work was asked to stop, but the job needs until its end what the hook keeps.
-void TermWork::lookForRenewal(const Instant& now) {
-  const nanoseconds at = parts_.channel.term().anchor.boottime;
-  if (at > std::exchange(renewedAt_, at) && !term_->leads()) renewed(term_->fencingToken(), now);
 }
 
 /// Of each once: this is asked until it has ended, which may be never.

@@ -188,7 +188,6 @@ class TermWork {
   // Hooks, in the order of a term.
   void startElected(const Instant& now);
   void endElected(const Instant& now);
-  void lookForRenewal(const Instant& now);
   void tellWhoStays(const HookProcess& hook, const char* name);
   void lookAtRenewed();
   void startRevoked(const Instant& now);
@@ -208,7 +207,7 @@ class TermWork {
   std::unique_ptr<JobProcess> job_;        ///< or the hook on_elected, under the same guard
   bool electing_{false};                   ///< it is the hook
   bool electedIsLate_{false};              ///< and was killed for its time
-  std::chrono::nanoseconds renewedAt_{0};  ///< by the boot clock
+  std::chrono::nanoseconds renewedAt_{0};  ///< as `act` saw it, by the boot clock
   std::unique_ptr<HookProcess> renewing_;  ///< on_renewed
   bool renewalHookFails_{false};           ///< which was said
   std::set<pid_t> toldStays_;              ///< of both

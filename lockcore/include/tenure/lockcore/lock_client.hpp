@@ -145,9 +145,9 @@ class TENURE_API LockClient {
   /// programs that want the same locks never wait for each other in a circle. The locks are returned in the order of
   /// `keys`; a key that is named twice is refused. If one fails, or is lost while the others are waited for
   /// (LockErrc::lost), those already won are released, all at once.
-  /// `options.waitFor` is a bound for all of this together; 0 is a single attempt at each, within 5 s for all. A lock
-  /// that is not released by then is released in the background, as long as its lease lasts. The error names it, and
-  /// close() waits for it. Blocks.
+  /// `options.waitFor` is a bound for all of this together, but for twice 25 ms in which answers may still come; 0 is a
+  /// single attempt at each, within 5 s for all. A lock that is not released by then is released in the background, as
+  /// long as its lease lasts. The error names it, and close() waits for it. Blocks.
   [[nodiscard]] LockResult<std::vector<Lock>> acquireAll(std::vector<LeaseKey> keys,
                                                          const AcquireOptions& options = {});
 
