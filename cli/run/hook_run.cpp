@@ -95,7 +95,9 @@ void HookRun::act(const Instant& now) {
   if (status_) return;
   job_.look();
   const bool ended = job_.status().has_value();
-  if (!job_.isOver() && elapsedForHolder(began_, now) >= limit_.time) timedOut_ = true;
+  // What a hook that has ended leaves behind is late only if SIGKILL was sent to it before.
+  const bool lasts = !job_.isOver() && (!ended || kills_ > 0);
+  if (lasts && elapsedForHolder(began_, now) >= limit_.time) timedOut_ = true;
   if (ended || timedOut_ || kills_ > 0 || !job_.isReaped()) kill();
   if (job_.isOver()) status_ = job_.status();
 }

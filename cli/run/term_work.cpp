@@ -125,6 +125,7 @@ void TermWork::startJob(const Instant& now) {
   events_.jobStarts();
   began_ = now;
   parts_.publisher.publish(*term_);
+  renewedAt_ = parts_.channel.term().anchor.boottime;
   try {
     job_ = processes_.job(jobSpec(), "the job");
     const FencingToken token = term_->fencingToken();
@@ -358,10 +359,10 @@ void TermWork::tellWhoStays(const HookProcess& hook, const char* name) {
 }
 
 /// One line for each row of failures, because renewals are many. One that is late may never end.
-void TermWork::lookAtRenewed() {
+void TermWork::lookAtRenewed(const Instant& now) {
   const bool ended = renewing_->status().has_value();
-  if (renewing_->isLate() || endsSince_) tellWhoStays(*renewing_, "on_renewed");
-  const bool failed = ended && !renewing_->succeeded() && !endsSince_ && term_->leads();
+  if (!ended && (renewing_->isLate() || endsSince_)) tellWhoStays(*renewing_, "on_renewed");
+  const bool failed = ended && !renewing_->succeeded() && !endsSince_ && untilInvalid(now).count() > 0;
   if ((failed || renewing_->isLate()) && !std::exchange(renewalHookFails_, true)) events_.complain(renewing_->text());
   if (!ended) return;
   if (renewing_->succeeded()) renewalHookFails_ = false;
@@ -385,8 +386,8 @@ void TermWork::startRevoked(const Instant& now) {
 /// What a failed one should have undone may still act, so nobody else may lead as long as this term is valid. One that
 /// is late has failed, and may never end.
 void TermWork::lookAtRevoked() {
-  tellWhoStays(*revoking_, "on_revoked");
   const bool ended = revoking_->status().has_value();
+  if (!ended) tellWhoStays(*revoking_, "on_revoked");
   if ((revoking_->isLate() || (ended && !revoking_->succeeded())) && !std::exchange(holding_, true)) {
     events_.complain(revoking_->text() + (term_->isValid() ? "; the lease is not released, it expires" : ""));
   }
@@ -406,7 +407,7 @@ void TermWork::actHooks(const Instant& now) {
   if (renewing_) {
     if (!endsSince_ && untilInvalid(now).count() == 0) renewing_->kill();
     renewing_->act(now);
-    lookAtRenewed();
+    lookAtRenewed(now);
   }
   if (revoking_) {
     revoking_->act(now);

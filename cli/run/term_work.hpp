@@ -189,7 +189,7 @@ class TermWork {
   void startElected(const Instant& now);
   void endElected(const Instant& now);
   void tellWhoStays(const HookProcess& hook, const char* name);
-  void lookAtRenewed();
+  void lookAtRenewed(const Instant& now);
   void startRevoked(const Instant& now);
   void lookAtRevoked();
   void actHooks(const Instant& now);

@@ -179,6 +179,19 @@ TEST_F(JobTest, AHookWhoseLeftoverSigkillDoesNotEndIsLate) {
   EXPECT_FALSE(hook.succeeded());
 }
 
+/// As after a suspend: what it left was not killed before the limit was over, and ends at once when it is. Its own end
+/// may be told a moment too late for a try.
+TEST_F(JobTest, AHookThatEndedInTimeIsNotLateBecauseItIsLookedAtLate) {
+  EXPECT_TRUE(eventually([&] {
+    HookRun hook{
+        "hook on_revoked", {hookCommand("sleep 600 & exit 0"), {}, {}}, HookLimit{10s}, signals_, readClock(), nullptr};
+    pollfd ended = hook.descriptor();
+    poll(&ended, 1, 20'000);
+    hook.act(readClock() + 1h);
+    return eventually([&] { return hook.act(readClock()), hook.status().has_value(); }) && hook.succeeded();
+  }));
+}
+
 // Unique to this process: it must not find or kill processes that another test marks at the same time.
 const std::string identity = std::string(24, 'a') + std::to_string(100'000'000 + getpid()).substr(1);
 

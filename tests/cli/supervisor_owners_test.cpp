@@ -441,9 +441,11 @@ TEST_F(TermWorkTest, OnRenewedRunsUntilTheEndOfTheJobThatWasAskedToStop) {
     stage_.clock->advance(1s);
     work_->act(now());
     EXPECT_EQ(started.size(), 1 + renewals);
-    endHook(renewing, 0);
+    endHook(renewing, 1);
     EXPECT_EQ(started.size(), 1 + renewals) << "once for each renewal";
   }
+  EXPECT_EQ(std::count(did.begin(), did.end(), "say: the hook " + ExitStatus{false, 1}.text()), 1)
+      << "once for a row of failures";
   EXPECT_GT(std::stoll(renewing.spec.environment["TENURE_REMAINING_MS"]), 2'500) << "of the lease of 3 s";
   endJob(0, true);
   EXPECT_TRUE(isReleased());
