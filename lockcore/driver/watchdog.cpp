@@ -24,9 +24,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// How long before the end of validity the last log line of a process is given to its log sink. The process waits for
-/// the sink no longer than this.
-constexpr milliseconds lastWordsTime{5};
+/// How long before the end of validity the last log line of a process is given to its log sink, which has time for it
+/// until then. It has this much after a validity that ended early.
+constexpr milliseconds lastWordsTime{50}, leastWordsTime{5};
 /// A deadline that is noticed within this time was noticed on time.
 constexpr milliseconds freshness{100};
 constexpr std::chrono::seconds quietTime{1};
@@ -65,7 +65,7 @@ class Watchdog {
 
    private:
     void tellStop(nanoseconds late);
-    [[noreturn]] void terminate() const;
+    [[noreturn]] void terminate(nanoseconds forWords) const;
   };
 
   Watchdog() = default;
@@ -192,9 +192,9 @@ std::optional<nanoseconds> Watchdog::Entry::look(const Instant& now) {
   if (!std::exchange(told, true)) tellStop(spent - state.leadsFor);
   if (!term.termination || term.termination->ended->load()) return std::nullopt;
   const nanoseconds margin = std::min<nanoseconds>(lastWordsTime, (state.validFor - state.leadsFor) / 4);
-  const nanoseconds left = state.validAt(now) ? state.validFor - margin - spent : nanoseconds{0};
-  if (left <= nanoseconds{0}) terminate();
-  return nextLook(now.boottime, left);
+  const nanoseconds left = state.validAt(now) ? state.validFor - spent : nanoseconds{0};
+  if (left <= margin) terminate(std::max<nanoseconds>(left, leastWordsTime));
+  return nextLook(now.boottime, left - margin);
 }
 
 /// The order matters: the driver ends the term before anything that follows the signal reaches the driver.
@@ -206,15 +206,15 @@ void Watchdog::Entry::tellStop(nanoseconds late) {
   });
 }
 
-void Watchdog::Entry::terminate() const {
+void Watchdog::Entry::terminate(nanoseconds forWords) const {
   const auto logged = std::make_shared<std::promise<void>>();
   auto heard = logged->get_future();
-  term.lane->post([logged, how = term.termination] {
+  term.lane->post([logged, forWords, how = term.termination] {
     how->logger.log(LogLevel::error, how->line);
-    stderrWriter().flush(lastWordsTime);
+    stderrWriter().flush(forWords);
     logged->set_value();
   });
-  heard.wait_for(lastWordsTime);
+  heard.wait_for(forWords);
   std::_Exit(term.termination->exitCode);
 }
 

@@ -72,14 +72,14 @@ class Program {
 
 /// Leads for 1 s without renewals, and then has another second to end.
 constexpr LeaseOptions patient{.duration = 2'100ms, .heartbeat = 300ms, .clockMargin = 100ms, .stopMargin = 1'000ms};
-constexpr LeaseOptions quick{.duration = 400ms};
+constexpr LeaseOptions quick{.duration = 2s};  // a process has up to 50 ms of it for its last words
 /// Renewed often, and valid far longer than any of these programs runs.
 constexpr LeaseOptions lasting{.duration = 60s, .heartbeat = 100ms, .drainTimeout = 60s};
 
 void loseTheStore(Program::Work work, const LeaseOptions& lease) {
   Program program{work, lease};
   program.store->setAll(Fault::neverApplied);
-  program.survive(1'500ms);
+  program.survive(lease.duration + 1'500ms);
 }
 
 void stopAndGoOn() {
@@ -87,7 +87,7 @@ void stopAndGoOn() {
   lease.drainTimeout = 100ms;
   Program program{Program::Work::neverEnds, lease};
   if (program.elector->stop() != ReleaseResult::notDrained) std::_Exit(3);
-  program.survive(1s);
+  program.survive(lease.duration + 1'500ms);
 }
 
 void loseTheRecord(bool whileDraining) {

@@ -93,8 +93,9 @@ class FailingStore final : public ForwardingStore, public std::enable_shared_fro
       case Failure::refuses:
         return static_cast<void>(sharedScheduler()->post([handler] { refuse(handler); }));
       case Failure::slow:
-        return static_cast<void>(
-            sharedScheduler()->schedule(slowness, [self = shared_from_this(), forward, handler] { forward(handler); }));
+        return static_cast<void>(sharedScheduler()->post([self = shared_from_this(), forward, handler] {
+          sharedScheduler()->schedule(slowness, [self, forward, handler] { forward(handler); });
+        }));
       case Failure::none:
       case Failure::rival:
         return forward(handler);

@@ -189,7 +189,7 @@ constexpr auto patience = 5s;
   UsersLoop loop;
   Gate gate;
   Leader leader{makeAsioScheduler(loop.io.get_executor()), makeMemoryStore(), Logger::toStderr(LogLevel::warn),
-                OnLost::terminate};
+                OnLost::terminate, 2s};
   for (int term = 2; term <= terms; ++term) {
     leader.elector().stepDown("for a test");
     if (!eventually([&] { return leader.record().count("elected") == term; })) std::_Exit(3);

@@ -106,14 +106,20 @@ TEST(HttpProxy, thatSpeaksTlsItself) {
                     },
                     {.identity = authority.issue({"DNS:lease.test"})}};
   for (const bool secure : {true, false}) {
-    std::string asked;
+    std::mutex mutex;
+    std::string last;
+    const auto next = [&](Peer& peer) {
+      std::string request = peer.readRequest();
+      const std::lock_guard lock{mutex};
+      if (!request.empty()) last = request;
+      return request;
+    };
     TestServer proxy{[&](Peer& peer) {
                        if (!secure) {
-                         for (std::string next; !(next = peer.readRequest()).empty(); asked = next)
-                           peer.reply("through");
+                         while (!next(peer).empty()) peer.reply("through");
                          return;
                        }
-                       asked = peer.readRequest();
+                       (void)next(peer);
                        peer.write("HTTP/1.1 200 ok\r\n\r\n");
                        tunnel(peer, server.port());
                      },
@@ -126,10 +132,11 @@ TEST(HttpProxy, thatSpeaksTlsItself) {
       ASSERT_TRUE(outcome) << outcome.error().message;
       EXPECT_EQ(outcome->body, "through");
     }
-    EXPECT_TRUE(asked.starts_with(secure ? "CONNECT lease.test:8443 HTTP/1.1\r\n"
-                                         : "POST http://lease.test:8000/ HTTP/1.1\r\n"))
-        << asked;
-    EXPECT_NE(asked.find("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"), std::string::npos);
+    const std::lock_guard lock{mutex};
+    EXPECT_TRUE(
+        last.starts_with(secure ? "CONNECT lease.test:8443 HTTP/1.1\r\n" : "POST http://lease.test:8000/ HTTP/1.1\r\n"))
+        << last;
+    EXPECT_NE(last.find("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"), std::string::npos);
     EXPECT_EQ(proxy.accepted(), 1);
   }
 }

@@ -32,7 +32,7 @@ class Bench(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="tenure-bench-test.") as directory:
             kept = pathlib.Path(directory, "figures.json")
             done = subprocess.run([*map(str, command), "--json", str(kept)], cwd=ROOT, text=True, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=100, check=False)
+                                  stderr=subprocess.STDOUT, timeout=280, check=False)
             self.assertIn(done.returncode, (0, 1), done.stdout)
             self.assertTrue(kept.exists(), f"it ended without its figures:\n{done.stdout}")
             figures = json.loads(kept.read_text(encoding="utf-8"))
