@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <string>
 #include <sys/ptrace.h>
@@ -182,11 +183,16 @@ TEST_F(JobTest, AHookWhoseLeftoverSigkillDoesNotEndIsLate) {
 /// As after a suspend: what it left was not killed before the limit was over, and ends at once when it is. Its own end
 /// may be told a moment too late for a try.
 TEST_F(JobTest, AHookThatEndedInTimeIsNotLateBecauseItIsLookedAtLate) {
+  const std::string file = directory_.file("first");
   EXPECT_TRUE(eventually([&] {
-    HookRun hook{
-        "hook on_revoked", {hookCommand("sleep 600 & exit 0"), {}, {}}, HookLimit{10s}, signals_, readClock(), nullptr};
-    pollfd ended = hook.descriptor();
-    poll(&ended, 1, 20'000);
+    std::filesystem::remove(file);
+    const std::string command = "echo $$ >" + file + "; sleep 600 & exit 0";
+    HookRun hook{"hook on_revoked", {hookCommand(command), {}, {}}, HookLimit{10s}, signals_, readClock(), nullptr};
+    const auto hasEnded = [&] {
+      const std::string first = contentOf(file);
+      return first.ends_with('\n') && kill(std::stoi(first), 0) != 0;
+    };
+    if (!eventually(hasEnded)) return false;
     hook.act(readClock() + 1h);
     return eventually([&] { return hook.act(readClock()), hook.status().has_value(); }) && hook.succeeded();
   }));
