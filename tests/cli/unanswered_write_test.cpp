@@ -138,9 +138,9 @@ TEST_F(UnansweredWrite, AStepDownThatWasSeenIsToldThoughTheStoreHangsAfterIt) {
                        table.url() + "\" }\nlease: { duration: 40s, heartbeat: 300ms }\n");
   Subprocess alice{run({}, {"sleep", "600"}), asUser("alice")};
   ASSERT_TRUE(alice.saysOnStderr("the job starts"));
-  Subprocess resign{tenure({"resign", config(), "--to", "bob", "--wait", "4s"}), asUser("carol")};
+  Subprocess resign{tenure({"resign", config(), "--to", "bob", "--wait", "6s"}), asUser("carol")};
   ASSERT_TRUE(alice.saysOnStderr("there is no leader")) << alice.errors();
-  ASSERT_TRUE(eventually([&, from = requests.load()] { return requests > from + 8; }));
+  ASSERT_TRUE(eventually([&, from = requests.load()] { return requests > from + 16; }));
   hangs = true;
   EXPECT_EQ(resign.wait(), cli::exitNotYet) << resign.errors();
   EXPECT_NE(resign.errors().find("alice has stepped down; there is no leader yet, and not bob"), std::string::npos)
