@@ -36,7 +36,7 @@ struct CallName {
   [[nodiscard]] std::string text() const { return where + ": " + doing; }
 };
 
-/// A request that was not carried out, or of which nobody knows.
+/// A request that was not carried out, or whose outcome is unknown.
 struct Fault {
   StoreError error;
   bool maybeApplied{true};
