@@ -78,7 +78,7 @@ class Program(unittest.TestCase):
         (self.root / "p/b.hpp").write_text("int b();\n")
         self.list = self.root / "list.txt"
         self.list.write_text(one("- g();", "+ if (!MUTANT) g();") +
-                             'other (answer, memory, faults all-crash,pause): says "no"\np/a.cpp\n- a &&\n+ (a || MUTANT) &&\n')
+                             'other (answer, memory, safety, faults all-crash,pause): says "no"\np/a.cpp\n- a &&\n+ (a || MUTANT) &&\n')
 
     def run_it(self):
         return subprocess.run([sys.executable, "-B", SCRIPT, "--tree", self.root, "--to", self.root / "to", "--lists", self.list,
@@ -90,9 +90,9 @@ class Program(unittest.TestCase):
         self.assertEqual((self.root / "to/tree/p/b.hpp").read_text(), "int b();\n")
         self.assertIn("enum class Mutant { none, first, other };", (self.root / "to/list/simulation/mutants.hpp").read_text())
         rows = (self.root / "to/list/simulation/mutant_rows.inc").read_text().splitlines()
-        self.assertEqual(rows[0].strip(), '{Mutant::first, "first", StoreKind::drawn, "I1", "what it does", "all"},')
-        self.assertEqual(rows[1].strip(),
-                         '{Mutant::other, "other", StoreKind::memory, "answer", "says \\"no\\"", "all-crash,pause"},')
+        self.assertEqual(rows[0].strip(), '{Mutant::first, "first", StoreKind::drawn, SimMode::drawn, "I1", "what it does", "all"},')
+        self.assertEqual(rows[1].strip(), '{Mutant::other, "other", StoreKind::memory, SimMode::safety, "answer",'
+                                          ' "says \\"no\\"", "all-crash,pause"},')
 
     def test_leaves_what_is_as_it_was(self):
         self.run_it()

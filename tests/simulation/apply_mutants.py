@@ -4,8 +4,8 @@ them when it starts.
 
     apply_mutants.py --to FOLDER --lists FILE... --folders FOLDER... [--tree ROOT]
 
-A list (mutants/*.txt) describes each mutant: its name, the rule that it breaks, the store and the kinds of faults under
-which it is searched (optional; otherwise they are drawn), what it does, and its edits. An edit names a file of the
+A list (mutants/*.txt) describes each mutant: its name, the rule that it breaks, the store, the mode and the kinds of
+faults under which it is searched (optional; otherwise they are drawn), what it does, and its edits. An edit names a file of the
 product and gives lines that stay, lines that go (-) and lines that come (+).
 
     noGuard (I1): the holder leaves no margin for clock rates
@@ -27,7 +27,8 @@ import pathlib
 import re
 import sys
 
-HEAD = re.compile(r"(?P<name>[a-z]\w*) \((?P<rule>\w+)(?:, (?P<store>\w+))?(?:, faults (?P<faults>[\w,-]+))?\): (?P<what>\S.*)")
+HEAD = re.compile(r"(?P<name>[a-z]\w*) \((?P<rule>\w+)(?:, (?P<store>(?!safety|liveness)\w+))?"
+                  r"(?:, (?P<mode>safety|liveness))?(?:, faults (?P<faults>[\w,-]+))?\): (?P<what>\S.*)")
 MARK = re.compile(r"\bMUTANT\b")
 INCLUDE = '#include "simulation/mutants.hpp"\n'
 
@@ -72,6 +73,7 @@ class Mutant:
     rule: str
     store: str
     what: str
+    mode: str = "drawn"
     faults: str = "all"
     edits: list = dataclasses.field(default_factory=list)
 
@@ -84,7 +86,8 @@ def mutants_of(text, source):
             continue
         head = HEAD.fullmatch(line)
         if head:
-            mutants.append(Mutant(head["name"], head["rule"], head["store"] or "drawn", head["what"], head["faults"] or "all"))
+            mutants.append(Mutant(head["name"], head["rule"], head["store"] or "drawn", head["what"],
+                                  head["mode"] or "drawn", head["faults"] or "all"))
         elif mutants and line[:2] in ("  ", "- ", "+ ") and mutants[-1].edits:
             mutants[-1].edits[-1].take(line)
         elif mutants and re.fullmatch(r"[\w./-]+", line):
@@ -134,8 +137,8 @@ def apply(mutants, files):
 
 
 def tables(mutants):
-    rows = "".join(f"    {{Mutant::{m.name}, {json.dumps(m.name)}, StoreKind::{m.store}, {json.dumps(m.rule)},"
-                   f" {json.dumps(m.what)}, {json.dumps(m.faults)}}},\n" for m in mutants)
+    rows = "".join(f"    {{Mutant::{m.name}, {json.dumps(m.name)}, StoreKind::{m.store}, SimMode::{m.mode},"
+                   f" {json.dumps(m.rule)}, {json.dumps(m.what)}, {json.dumps(m.faults)}}},\n" for m in mutants)
     return {"mutants.hpp": NAMES.format(names=", ".join(m.name for m in mutants)), "mutant_rows.inc": rows}
 
 

@@ -13,6 +13,7 @@ struct MutantInfo {
   Mutant mutant;
   std::string_view name;
   StoreKind store;             ///< the store under which it is searched
+  SimMode mode;                ///< the mode, too
   std::string_view invariant;  ///< the rule of docs/how-it-works.md
   std::string_view what;
   std::string_view faults;  ///< the kinds of faults that may be drawn, as `--faults` takes them

@@ -195,6 +195,7 @@ MutantKill hunt(const MutantInfo& info, const SimOptions& base, std::uint64_t mo
   const auto from = std::chrono::steady_clock::now();
   SimOptions options = base;
   if (options.store == StoreKind::drawn) options.store = info.store;
+  if (options.mode == SimMode::drawn) options.mode = info.mode;
   if (options.allowed.all()) options.allowed = faultsOf(std::string{info.faults});
   for (options.seed = 1; options.seed <= mostSeeds && kill.seed == 0; ++options.seed) {
     const SimReport report = simulate(options);
@@ -232,6 +233,7 @@ int run(const Arguments& args) {
   if (args.list) {
     for (const MutantInfo& info : mutantTable()) {
       std::cout << info.name << " | " << info.invariant << " | " << toString(info.store)
+                << (info.mode == SimMode::drawn ? "" : ", " + std::string{toString(info.mode)})
                 << (info.faults == "all" ? "" : ", faults " + std::string{info.faults}) << " | " << info.what << '\n';
     }
     return 0;
