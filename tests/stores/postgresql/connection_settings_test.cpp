@@ -196,7 +196,7 @@ TEST(PostgresqlSettings, ANameIsVerifiedUnlessSomebodyChoseOtherwise) {
   EXPECT_EQ(tlsOf({.connection = "host=db1 sslmode=prefer"}), "prefer");
   const Variable variable{"PGSSLMODE", "disable"};
   const Settings byEnvironment = destinationOf(jobSettings({.host = "db1"})).settings;
-  EXPECT_EQ(valueOf(byEnvironment, "sslmode"), "-") << "libpq reads the variable itself";
+  EXPECT_EQ(valueOf(byEnvironment, "sslmode"), "disable");
 }
 
 TEST(PostgresqlSettings, ThereIsAListOfAuthoritiesWhereCertificatesAreVerified) {
@@ -206,6 +206,19 @@ TEST(PostgresqlSettings, ThereIsAListOfAuthoritiesWhereCertificatesAreVerified) 
   EXPECT_EQ(valueOf(destinationOf(jobSettings({.host = "10.0.0.1"})).settings, "sslrootcert"), "-");
   const auto own = destinationOf(jobSettings({.host = "db1", .sslRootCertificate = "/own.crt"}));
   EXPECT_EQ(valueOf(own.settings, "sslrootcert"), "/own.crt");
+}
+
+/// Everybody can get a certificate of a public authority, and verify-ca does not look at its name.
+TEST(PostgresqlSettings, VerifyCaTrustsNoAuthorityOfTheSystem) {
+  const TempDir home;
+  const Variable variable{"HOME", home.path().string()};
+  const PostgresqlStoreOptions options{.host = "db1", .sslMode = "verify-ca"};
+  EXPECT_EQ(valueOf(destinationOf(jobSettings(options)).settings, "sslrootcert"), home.file(".postgresql/root.crt"));
+  const auto status = postgresql_store::readLocalFiles(options);
+  ASSERT_TRUE(status.has_error());
+  EXPECT_NE(status.error().message.find(home.file(".postgresql/root.crt")), std::string::npos);
+  const Variable byEnvironment{"PGSSLMODE", "verify-ca"};
+  EXPECT_TRUE(postgresql_store::readLocalFiles({.host = "db1"}).has_error());
 }
 
 /// libpq 15 would look for a file of this name.
@@ -475,7 +488,7 @@ TEST(PostgresqlSettings, AServiceSaysWhereToGo) {
   ASSERT_EQ(destination.fault, "");
   EXPECT_EQ(postgresql_store::toString(destination.hosts), "db7:6001, db8:6001");
   EXPECT_EQ(destination.database, "jobs");
-  EXPECT_EQ(valueOf(destination.settings, "sslmode"), "-") << "the service file's own";
+  EXPECT_EQ(valueOf(destination.settings, "sslmode"), "require") << "the service file's own";
   EXPECT_NE(destinationOf(jobSettings({.service = "nowhere"})).fault, "");
 }
 

@@ -132,10 +132,11 @@ std::string systemsList() {
   return net::systemBundle();
 }
 
-std::string listOfAuthorities() {
-  const std::string ofUser = inHome(".postgresql/root.crt");
-  const bool isThere = !ofUser.empty() && access(ofUser.c_str(), R_OK) == 0;
-  return isThere ? std::string{} : systemsList();  // libpq's own default comes first
+/// libpq's own default comes first. Where nothing is verified, it may be missing.
+std::string listOfAuthorities(const std::string& mode) {
+  std::string ofUser = inHome(".postgresql/root.crt");
+  if (mode == "verify-ca" || access(ofUser.c_str(), R_OK) == 0) return ofUser;
+  return mode == "verify-full" ? systemsList() : std::string{};
 }
 
 /// As libpq 16 does it, also with one that would look for a file of this name: everybody can get a certificate of a
@@ -168,20 +169,15 @@ void chooseTls(Destination& destination, const Settings& found) {
     for (const Host& host : destination.hosts) {
       if (isSystem || isVerified(host, settings.contains("sslrootcert"))) mode = "verify-full";
     }
-    settings["sslmode"] = mode;
   }
+  settings["sslmode"] = mode;
   if (!destination.fault.empty()) return;
   if (isSystem) return trustSystem(destination, mode);
-  if (mode.starts_with("verify") && !found.contains("sslrootcert")) {
-    setUnlessEmpty(settings, "sslrootcert", listOfAuthorities());
-  }
+  if (!found.contains("sslrootcert")) setUnlessEmpty(settings, "sslrootcert", listOfAuthorities(mode));
 }
 
 /// The key of a connection that needs TLS; empty: none, or libpq may go on without one.
-std::string keyIn(const Settings& found, const Settings& chosen) {
-  const auto ours = chosen.find("sslmode");
-  const auto given = found.find("sslmode");
-  const std::string mode = ours != chosen.end() ? ours->second : given != found.end() ? given->second : "prefer";
+std::string keyIn(const Settings& found, const std::string& mode) {
   if (mode != "require" && !mode.starts_with("verify-")) return {};
   // libpq reads a key only for a certificate that is there.
   const auto use = found.find("sslcertmode");
@@ -275,7 +271,7 @@ Destination destinationOf(const Settings& settings, const std::string& passwordF
   // Without a passphrase, OpenSSL would ask for one on the terminal, and block the thread of all connections.
   if (!found.contains("sslpassword")) {
     destination.settings["sslpassword"] = noPassphrase;
-    destination.lockedKey = keyIn(found, destination.settings);
+    destination.lockedKey = keyIn(found, destination.settings["sslmode"]);
   }
   if (passwordFile.empty()) {
     choosePassfile(destination, found);

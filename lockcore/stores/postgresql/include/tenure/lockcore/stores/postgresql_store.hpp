@@ -40,8 +40,8 @@ struct PostgresqlStoreOptions {
   /// libpq's sslmode. Empty: what the string or the environment says; if they say nothing, `verify-full` where the host
   /// is a name, or an address with an `sslRootCertificate`, and otherwise libpq's own default.
   std::string sslMode{};
-  /// Path of a PEM file. `system`: the system's list, with `verify-full` alone, whatever libpq's release is. Empty: the
-  /// system's list too, unless libpq finds ~/.postgresql/root.crt.
+  /// Path of a PEM file. `system`: the system's list, with `verify-full` alone, whatever libpq's release is. Empty:
+  /// ~/.postgresql/root.crt; if it does not exist, the system's list with `verify-full`, and none with `verify-ca`.
   std::string sslRootCertificate{};
   std::string sslCertificate{};  ///< path of the client's certificate; empty: none
   std::string sslKey{};          ///< path of its key
