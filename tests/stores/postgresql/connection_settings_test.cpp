@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -219,6 +220,41 @@ TEST(PostgresqlSettings, VerifyCaTrustsNoAuthorityOfTheSystem) {
   EXPECT_NE(status.error().message.find(home.file(".postgresql/root.crt")), std::string::npos);
   const Variable byEnvironment{"PGSSLMODE", "verify-ca"};
   EXPECT_TRUE(postgresql_store::readLocalFiles({.host = "db1"}).has_error());
+}
+
+/// A user whom no permission stops, root, becomes another one.
+class AsNobody {
+ public:
+  AsNobody() {
+    if (user_ == 0 && setresuid(65534, 65534, 0) != 0) throw std::runtime_error("setresuid failed");
+  }
+  ~AsNobody() {
+    if (user_ == 0 && setresuid(0, 0, 0) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  uid_t user_{geteuid()};
+};
+
+/// libpq looks whether it is there, and refuses to go on without it.
+TEST(PostgresqlSettings, AnUnreadableListOfTheUserIsNotReplacedByTheSystems) {
+  const TempDir home;
+  std::filesystem::permissions(home.path(), std::filesystem::perms{0755});
+  const std::string own = home.file(".postgresql/root.crt");
+  std::filesystem::create_directory(home.file(".postgresql"));
+  std::ofstream{own} << "-----BEGIN CERTIFICATE-----\n";
+  std::filesystem::permissions(own, std::filesystem::perms::none);
+  const Variable variable{"HOME", home.path().string()};
+  const AsNobody nobody;
+  for (const char* mode : {"", "require", "verify-ca", "verify-full"}) {
+    const PostgresqlStoreOptions options{.host = "db1", .sslMode = mode};
+    EXPECT_EQ(valueOf(destinationOf(jobSettings(options)).settings, "sslrootcert"), own) << mode;
+    const auto status = postgresql_store::readLocalFiles(options);
+    ASSERT_TRUE(status.has_error()) << mode;
+    EXPECT_NE(status.error().message.find(own + " cannot be read"), std::string::npos) << status.error().message;
+  }
 }
 
 /// libpq 15 would look for a file of this name.

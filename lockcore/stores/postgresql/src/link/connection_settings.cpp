@@ -135,7 +135,7 @@ std::string systemsList() {
 /// libpq's own default comes first. Where nothing is verified, it may be missing.
 std::string listOfAuthorities(const std::string& mode) {
   std::string ofUser = inHome(".postgresql/root.crt");
-  if (mode == "verify-ca" || access(ofUser.c_str(), R_OK) == 0) return ofUser;
+  if (mode == "verify-ca" || access(ofUser.c_str(), F_OK) == 0) return ofUser;
   return mode == "verify-full" ? systemsList() : std::string{};
 }
 
