@@ -59,8 +59,9 @@ TEST(PostgresqlSettings, APartWinsOverTheStringInBothForms) {
     EXPECT_EQ(valueOf(settings, "port"), "7000");
     EXPECT_EQ(valueOf(settings, "dbname"), "other");
     EXPECT_EQ(valueOf(settings, "user"), "me");
-    EXPECT_EQ(valueOf(settings, "target_session_attrs"), "read-write");
-    EXPECT_EQ(valueOf(settings, "client_encoding"), "UTF8");
+    const Settings all = destinationOf(settings).settings;
+    EXPECT_EQ(valueOf(all, "target_session_attrs"), "read-write");
+    EXPECT_EQ(valueOf(all, "client_encoding"), "UTF8");
   }
 }
 
@@ -321,6 +322,15 @@ TEST(PostgresqlOptions, AStringThatLibpqRefusesNamesTheParameterAndNeverASecret)
   }
 }
 
+Settings valuesOf(PGconn* connection) {
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> all{PQconninfo(connection), PQconninfoFree};
+  Settings out;
+  for (const PQconninfoOption* one = all.get(); one->keyword != nullptr; ++one) {
+    if (one->val != nullptr && *one->val != '\0') out[one->keyword] = one->val;
+  }
+  return out;
+}
+
 /// What libpq would connect to with this string; nothing if it refuses it.
 std::optional<Settings> libpqReads(const std::string& text) {
   // What is neither a URL nor keywords would be the name of a database below.
@@ -332,12 +342,7 @@ std::optional<Settings> libpqReads(const std::string& text) {
   const char* const values[] = {text.c_str(), "a test looks", "none", nullptr};
   const std::unique_ptr<PGconn, decltype(&PQfinish)> connection{PQconnectStartParams(names, values, 1), PQfinish};
   if (std::string{PQerrorMessage(connection.get())}.find("a test looks") == std::string::npos) return std::nullopt;
-  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> all{PQconninfo(connection.get()), PQconninfoFree};
-  Settings out;
-  for (const PQconninfoOption* one = all.get(); one->keyword != nullptr; ++one) {
-    if (one->val != nullptr && *one->val != '\0') out[one->keyword] = one->val;
-  }
-  return out;
+  return valuesOf(connection.get());
 }
 
 /// `host:port` of each, as libpq pairs them.
@@ -526,6 +531,43 @@ TEST(PostgresqlSettings, AServiceSaysWhereToGo) {
   EXPECT_EQ(destination.database, "jobs");
   EXPECT_EQ(valueOf(destination.settings, "sslmode"), "require") << "the service file's own";
   EXPECT_NE(destinationOf(jobSettings({.service = "nowhere"})).fault, "");
+}
+
+/// What libpq makes of the settings that it is given; the wish keeps it from asking anybody.
+Settings takenByLibpq(const PostgresqlStoreOptions& options) {
+  Settings settings = destinationOf(jobSettings(options)).settings;
+  settings["sslmode"] = "a test looks";
+  return valuesOf(postgresql_store::startConnecting(settings).get());
+}
+
+/// Encryption that was demanded would be switched off.
+TEST(PostgresqlSettings, WhatAServiceOrTheEnvironmentSaysWinsOverTenuresOwnDefaults) {
+  const TempDir directory;
+  std::ofstream{directory.file("services")}
+      << "[plain]\nhost=h\n[standby]\nhost=h\ntarget_session_attrs=standby\n[jobs]\nhost=h\ngssencmode=require\n"
+      << "keepalives_idle=60\ntcp_user_timeout=0\ntarget_session_attrs=primary\nfallback_application_name=jobs\n";
+  const Variable services{"PGSERVICEFILE", directory.file("services")};
+  const Settings plain = takenByLibpq({.service = "plain"}), said = takenByLibpq({.service = "jobs"});
+  struct Row {
+    const char* keyword;
+    const char* ours;
+    const char* said;
+  };
+  for (const Row& row :
+       {Row{"gssencmode", "disable", "require"}, Row{"keepalives_idle", "5", "60"},
+        Row{"keepalives_interval", "2", "2"}, Row{"keepalives_count", "3", "3"}, Row{"tcp_user_timeout", "10000", "0"},
+        Row{"target_session_attrs", "read-write", "primary"}, Row{"fallback_application_name", "tenure", "jobs"}}) {
+    EXPECT_EQ(valueOf(plain, row.keyword), row.ours) << row.keyword;
+    EXPECT_EQ(valueOf(said, row.keyword), row.said) << row.keyword;
+  }
+  const auto ofStandby = destinationOf(jobSettings({.service = "standby"})).fault;
+  EXPECT_NE(ofStandby.find("target_session_attrs=standby; leases need a primary"), std::string::npos) << ofStandby;
+  const Variable encryption{"PGGSSENCMODE", "prefer"};
+  EXPECT_EQ(valueOf(takenByLibpq({.host = "h"}), "gssencmode"), "prefer");
+  const Variable primary{"PGTARGETSESSIONATTRS", "primary"};
+  EXPECT_EQ(valueOf(takenByLibpq({.host = "h"}), "target_session_attrs"), "primary");
+  const Variable standby{"PGTARGETSESSIONATTRS", "prefer-standby"};
+  EXPECT_NE(destinationOf(jobSettings({.host = "h"})).fault, "");
 }
 
 TEST(PostgresqlOptions, GoodOnesHaveNoFault) {

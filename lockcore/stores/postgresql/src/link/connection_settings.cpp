@@ -39,48 +39,57 @@ std::string compiledIn(const PQconninfoOption* options, std::string_view keyword
   return {};
 }
 
-bool isSaidByEnvironment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
-}
-
-/// What every connection has where the user says nothing else. A dead line is noticed within seconds.
-void addOurs(Settings& settings) {
-  settings["client_encoding"] = "UTF8";
-  settings.try_emplace("fallback_application_name", "tenure");
-  settings.try_emplace("target_session_attrs", "read-write");
-  settings.try_emplace("keepalives_idle", "5");
-  settings.try_emplace("keepalives_interval", "2");
-  settings.try_emplace("keepalives_count", "3");
-  settings.try_emplace("tcp_user_timeout", "10000");
-  // Where a Kerberos ticket lies about, libpq would ask a ticket server for an encrypted connection, and block.
-  if (!isSaidByEnvironment("PGGSSENCMODE")) settings.try_emplace("gssencmode", "disable");
+/// Null: it is not set, or empty.
+const char* valueIn(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
 void setUnlessEmpty(Settings& settings, const char* keyword, const std::string& value) {
   if (!value.empty()) settings[keyword] = value;
 }
 
-Settings partsAndString(const PostgresqlStoreOptions& options) {
-  Settings settings = settingsIn(options.connection).value_or(Settings{});
-  if (!options.host.empty()) settings.erase("hostaddr");
-  setUnlessEmpty(settings, "host", options.host);
-  setUnlessEmpty(settings, "port", options.port);
-  setUnlessEmpty(settings, "dbname", options.database);
-  setUnlessEmpty(settings, "user", options.user);
-  setUnlessEmpty(settings, "passfile", options.passfile);
-  setUnlessEmpty(settings, "service", options.service);
-  setUnlessEmpty(settings, "sslmode", options.sslMode);
-  setUnlessEmpty(settings, "sslrootcert", options.sslRootCertificate);
-  setUnlessEmpty(settings, "sslcert", options.sslCertificate);
-  setUnlessEmpty(settings, "sslkey", options.sslKey);
+/// A value in a service file that is libpq's default cannot be told from it.
+bool isChosen(const PQconninfoOption* options, std::string_view keyword, const Settings& given) {
+  const auto textOf = [](const char* text) { return std::string_view{text == nullptr ? "" : text}; };
+  while (options != nullptr && options->keyword != nullptr && keyword != options->keyword) ++options;
+  if (options == nullptr || options->keyword == nullptr || given.contains(options->keyword)) return true;
+  return (options->envvar != nullptr && valueIn(options->envvar) != nullptr) ||
+         textOf(options->val) != textOf(options->compiled);
+}
+
+/// libpq tells what it makes of environment, service file and defaults only for a connection that it was asked to make.
+/// So it is asked for one with an impossible wish, which it refuses before it contacts anybody. The password keeps it
+/// from looking into the passfile.
+ConnectionHandle refusedFor(const char* wish, Settings settings) {
+  settings["password"] = "none";
+  // libpq would judge it by its own default of sslmode.
+  if (PQlibVersion() >= 170'000) settings["sslnegotiation"] = "postgres";
+  settings[wish] = onlyToLook;
+  return startConnecting(settings);
+}
+
+/// With what every connection has where nobody says otherwise. A dead line is noticed within seconds. Where a Kerberos
+/// ticket lies about, libpq would ask a ticket server for an encrypted connection, and block.
+Settings withOurs(Settings settings) {
+  const OptionList options{PQconninfo(refusedFor("sslmode", settings).get())};
+  Settings found = valuesOf(options.get());
+  for (const auto& [keyword, value] : {std::pair{"fallback_application_name", "tenure"},
+                                       {"target_session_attrs", "read-write"},
+                                       {"keepalives_idle", "5"},
+                                       {"keepalives_interval", "2"},
+                                       {"keepalives_count", "3"},
+                                       {"tcp_user_timeout", "10000"},
+                                       {"gssencmode", "disable"}}) {
+    setUnlessEmpty(settings, keyword, isChosen(options.get(), keyword, settings) ? found[keyword] : value);
+  }
+  settings["client_encoding"] = "UTF8";
   return settings;
 }
 
 /// The directory where libpq looks for the socket of a host that is named nowhere.
 std::string directoryOfSocket() {
-  const ConnectionHandle connection =
-      startConnecting({{"host", ","}, {"hostaddr", ","}, {"target_session_attrs", onlyToLook}});
+  const ConnectionHandle connection = refusedFor("target_session_attrs", {{"host", ","}, {"hostaddr", ","}});
   const char* const directory = connection ? PQhost(connection.get()) : nullptr;
   return directory == nullptr ? std::string{} : directory;
 }
@@ -128,7 +137,7 @@ constexpr const char* systemsAuthorities = "system";
 
 /// OpenSSL's variable comes first, as where libpq itself asks OpenSSL. Empty: no list was found.
 std::string systemsList() {
-  if (const char* named = std::getenv("SSL_CERT_FILE"); named != nullptr && *named != '\0') return named;
+  if (const char* named = valueIn("SSL_CERT_FILE")) return named;
   return net::systemBundle();
 }
 
@@ -156,16 +165,13 @@ void trustSystem(Destination& destination, const std::string& mode) {
   }
 }
 
-/// An sslmode that somebody chose wins. libpq's default is `prefer`, and a `prefer` in a service file cannot be told
-/// from it.
-void chooseTls(Destination& destination, const Settings& found) {
+void chooseTls(Destination& destination, const Settings& found, bool isModeChosen) {
   Settings& settings = destination.settings;
   const auto named = found.find("sslrootcert");
   const bool isSystem = named != found.end() && named->second == systemsAuthorities;
   const auto at = found.find("sslmode");
   std::string mode = at == found.end() ? std::string{"prefer"} : at->second;
-  const bool chosen = settings.contains("sslmode") || isSaidByEnvironment("PGSSLMODE") || mode != "prefer";
-  if (!chosen) {
+  if (!isModeChosen) {
     for (const Host& host : destination.hosts) {
       if (isSystem || isVerified(host, settings.contains("sslrootcert"))) mode = "verify-full";
     }
@@ -208,6 +214,13 @@ std::string inHome(const std::string& name) {
   return known ? found->pw_dir + ('/' + name) : std::string{};
 }
 
+std::string faultOfTarget(const Settings& settings) {
+  const auto wish = settings.find("target_session_attrs");
+  if (wish == settings.end() || wish->second == "read-write" || wish->second == "primary") return {};
+  return "target_session_attrs=" + wish->second +
+         "; leases need a primary: leave it out, or set it to read-write or primary";
+}
+
 bool Host::needsLookup() const { return address.empty() && isAName(name); }
 
 std::optional<Settings> settingsIn(const std::string& connectionString) {
@@ -219,17 +232,26 @@ std::optional<Settings> settingsIn(const std::string& connectionString) {
 }
 
 Settings jobSettings(const PostgresqlStoreOptions& options) {
-  Settings settings = partsAndString(options);
-  addOurs(settings);
+  Settings settings = settingsIn(options.connection).value_or(Settings{});
+  if (!options.host.empty()) settings.erase("hostaddr");
+  setUnlessEmpty(settings, "host", options.host);
+  setUnlessEmpty(settings, "port", options.port);
+  setUnlessEmpty(settings, "dbname", options.database);
+  setUnlessEmpty(settings, "user", options.user);
+  setUnlessEmpty(settings, "passfile", options.passfile);
+  setUnlessEmpty(settings, "service", options.service);
+  setUnlessEmpty(settings, "sslmode", options.sslMode);
+  setUnlessEmpty(settings, "sslrootcert", options.sslRootCertificate);
+  setUnlessEmpty(settings, "sslcert", options.sslCertificate);
+  setUnlessEmpty(settings, "sslkey", options.sslKey);
   return settings;
 }
 
 Settings listenSettings(const PostgresqlStoreOptions& options) {
-  Settings settings = partsAndString(options);
+  Settings settings = jobSettings(options);
   const Settings own = settingsIn(options.listen).value_or(Settings{});
   if (own.contains("host")) settings.erase("hostaddr");
   for (const auto& [keyword, value] : own) settings[keyword] = value;
-  addOurs(settings);
   return settings;
 }
 
@@ -245,20 +267,16 @@ ConnectionHandle startConnecting(const Settings& settings) {
   return ConnectionHandle{PQconnectStartParams(keywords.data(), values.data(), 0)};
 }
 
-/// libpq tells what it makes of environment, service file and defaults only for a connection that it was asked to make.
-/// So it is asked for one with an impossible wish, which it refuses last of all, before it contacts anybody. The
-/// password keeps it from looking into the passfile.
-Destination destinationOf(const Settings& settings, const std::string& passwordFile) {
-  Settings look = settings;
-  look["target_session_attrs"] = onlyToLook;
-  look["password"] = "none";
-  // libpq would judge it by its own default of sslmode.
-  if (PQlibVersion() >= 170'000) look["sslnegotiation"] = "postgres";
-  const ConnectionHandle connection = startConnecting(look);
+/// libpq refuses this wish last of all, so an answer without it is a fault of the settings.
+Destination destinationOf(const Settings& given, const std::string& passwordFile) {
+  Destination destination{.settings = withOurs(given)};
+  const ConnectionHandle connection = refusedFor("target_session_attrs", destination.settings);
   if (!connection) return {.fault = "out of memory"};
-  Destination destination{.settings = settings};
   const std::string answer = lastErrorOf(connection.get());
   if (answer.find(onlyToLook) == std::string::npos) destination.fault = answer;
+  if (const std::string fault = faultOfTarget(destination.settings); destination.fault.empty() && !fault.empty()) {
+    destination.fault = "the service file or PGTARGETSESSIONATTRS has " + fault;
+  }
   const OptionList options{PQconninfo(connection.get())};
   const Settings found = valuesOf(options.get());
   if (const auto at = found.find("dbname"); at != found.end()) destination.database = at->second;
@@ -267,7 +285,7 @@ Destination destinationOf(const Settings& settings, const std::string& passwordF
     fillGaps(destination.hosts, found, compiledIn(options.get(), "port"));
   }
   destination.hasAddresses = found.contains("hostaddr");
-  chooseTls(destination, found);
+  chooseTls(destination, found, isChosen(options.get(), "sslmode", destination.settings));
   // Without a passphrase, OpenSSL would ask for one on the terminal, and block the thread of all connections.
   if (!found.contains("sslpassword")) {
     destination.settings["sslpassword"] = noPassphrase;

@@ -19,7 +19,10 @@ using Settings = std::map<std::string, std::string>;
 /// quote a password.
 [[nodiscard]] std::optional<Settings> settingsIn(const std::string& connectionString);
 
-/// The string and the parts together, with the settings that every connection of the store has.
+/// What is wrong with the wish for a kind of server; empty: nothing.
+[[nodiscard]] std::string faultOfTarget(const Settings& settings);
+
+/// The string and the parts together.
 [[nodiscard]] Settings jobSettings(const PostgresqlStoreOptions& options);
 /// The same for the connection that listens.
 [[nodiscard]] Settings listenSettings(const PostgresqlStoreOptions& options);
@@ -34,7 +37,7 @@ struct Host {
   [[nodiscard]] bool needsLookup() const;
 };
 
-/// Where the settings lead, after environment variables, service file and defaults.
+/// Where the settings lead, after environment variables, service file, and defaults of libpq and of the store.
 struct Destination {
   Settings settings{};  ///< without host, hostaddr and port
   std::vector<Host> hosts{};
@@ -48,7 +51,7 @@ struct Destination {
 
 /// Reads the service file, if there is one, and the password file, if there is one; asks nobody. What they say may
 /// change from one call to the next.
-[[nodiscard]] Destination destinationOf(const Settings& settings, const std::string& passwordFile = {});
+[[nodiscard]] Destination destinationOf(const Settings& given, const std::string& passwordFile = {});
 
 /// The value of `sslpassword` if none is given. It opens no key, and stops OpenSSL from asking on the terminal.
 inline constexpr const char* noPassphrase = " ";

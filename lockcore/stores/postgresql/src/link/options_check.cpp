@@ -142,10 +142,8 @@ void checkConnection(const char* field, const std::string& text, OptionFaults& f
                                    "(store.password_file or store.passfile), a service file or PGPASSWORD"});
     }
   }
-  const auto wish = settings->find("target_session_attrs");
-  if (wish != settings->end() && wish->second != "read-write" && wish->second != "primary") {
-    faults.push_back({field, "has target_session_attrs=" + wish->second +
-                                 "; leases need a primary: leave it out, or set it to read-write or primary"});
+  if (const auto fault = postgresql_store::faultOfTarget(*settings); !fault.empty()) {
+    faults.push_back({field, "has " + fault});
   }
   if (settings->contains("replication")) faults.push_back({field, "asks for replication, which a store does not use"});
 }
