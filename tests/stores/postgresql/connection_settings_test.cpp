@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/net/system_bundle.hpp"
 #include "lockcore/stores/postgresql/src/link/options_check.hpp"
 #include "support/temp_dir.hpp"
 
@@ -263,7 +264,8 @@ TEST(PostgresqlSettings, SystemMeansTheSystemsAuthoritiesWhereverItIsSaid) {
   const TempDir directory;
   std::ofstream{directory.file("services")} << "[jobs]\nhost=10.0.0.1\nsslrootcert=system\n"
                                             << "[weak]\nhost=10.0.0.1\nsslrootcert=system\nsslmode=require\n";
-  const Variable services{"PGSERVICEFILE", directory.file("services")}, list{"SSL_CERT_FILE", "/the/list"};
+  const Variable services{"PGSERVICEFILE", directory.file("services")}, list{"SSL_CERT_FILE", "/the/list"},
+      unset{"SSL_CERT_DIR", ""};
   const auto expectSystem = [](const Settings& settings) {
     const Destination found = destinationOf(settings);
     EXPECT_EQ(found.fault, "");
@@ -276,17 +278,39 @@ TEST(PostgresqlSettings, SystemMeansTheSystemsAuthoritiesWhereverItIsSaid) {
   expectSystem(jobSettings({.connection = "postgresql://10.0.0.1/jobs?sslmode=verify-full&sslrootcert=system"}));
   expectSystem(jobSettings({.service = "jobs"}));
   expectSystem(listenSettings({.connection = "host=10.0.0.1", .listen = "sslrootcert=system"}));
-  EXPECT_NE(destinationOf(jobSettings({.service = "weak"})).fault.find("sslmode is require"), std::string::npos);
+  EXPECT_NE(destinationOf(jobSettings({.service = "weak"})).fault.find("sslrootcert=system"), std::string::npos);
   for (const char* weak : {"disable", "allow", "prefer", "require", "verify-ca"}) {
     const OptionFaults faults = faultsOf({.host = "db1", .sslMode = weak, .sslRootCertificate = "system"});
     ASSERT_EQ(faults.size(), 1U) << weak;
-    EXPECT_NE(faults[0].message.find("sslrootcert=system needs sslmode=verify-full"), std::string::npos);
+    EXPECT_NE(faults[0].message.find("sslrootcert=system"), std::string::npos);  // libpq 16 says it in its own words
+    EXPECT_NE(faults[0].message.find("verify-full"), std::string::npos);
   }
   const Variable variable{"PGSSLROOTCERT", "system"};
   expectSystem(jobSettings({.host = "10.0.0.1"}));
   EXPECT_EQ(
       valueOf(destinationOf(jobSettings({.host = "db1", .sslRootCertificate = "./system"})).settings, "sslrootcert"),
       "./system");
+}
+
+/// The variable excludes the system's list. libpq 15 reads no directories.
+TEST(PostgresqlSettings, ADirectoryOfAuthoritiesIsNotReplacedByTheSystemsList) {
+  const TempDir home;
+  const Variable variable{"HOME", home.path().string()}, unset{"SSL_CERT_FILE", ""};
+  const bool readsIt = PQlibVersion() >= 160'000;
+  const auto listIn = [](const char* named) {
+    const Destination found = destinationOf(jobSettings({.host = "db1", .sslRootCertificate = named}));
+    return found.fault.empty() ? valueOf(found.settings, "sslrootcert") : found.fault.substr(0, 19);
+  };
+  for (const char* named : {"", "system"}) {
+    const Variable empty{"SSL_CERT_DIR", ""};
+    EXPECT_EQ(listIn(named), net::systemBundle());
+    const Variable own{"SSL_CERT_DIR", home.path().string()};
+    EXPECT_EQ(listIn(named), readsIt ? "system" : "SSL_CERT_DIR is set");
+    const Variable systems{"SSL_CERT_DIR", std::filesystem::path{net::systemBundle()}.parent_path().string() + "/"};
+    EXPECT_EQ(listIn(named), readsIt ? "system" : net::systemBundle());
+  }
+  const Variable own{"SSL_CERT_DIR", home.path().string()}, file{"SSL_CERT_FILE", "/the/list"};
+  EXPECT_EQ(listIn(""), readsIt ? "system" : "/the/list");
 }
 
 TEST(PostgresqlOptions, AStringThatLibpqRefusesNamesTheParameterAndNeverASecret) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <pwd.h>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -135,33 +137,41 @@ bool isVerified(const Host& host, bool namesAuthorities) {
 /// The value of `sslrootcert` that names the system's authorities. libpq knows it from release 16 on.
 constexpr const char* systemsAuthorities = "system";
 
-/// OpenSSL's variable comes first, as where libpq itself asks OpenSSL. Empty: no list was found.
-std::string systemsList() {
-  if (const char* named = valueIn("SSL_CERT_FILE")) return named;
-  return net::systemBundle();
-}
-
-/// libpq's own default comes first. Where nothing is verified, it may be missing.
-std::string listOfAuthorities(const std::string& mode) {
-  std::string ofUser = inHome(".postgresql/root.crt");
-  if (mode == "verify-ca" || access(ofUser.c_str(), F_OK) == 0) return ofUser;
-  return mode == "verify-full" ? systemsList() : std::string{};
-}
-
-/// As libpq 16 does it, also with one that would look for a file of this name: everybody can get a certificate of a
-/// public authority, so it proves something only together with the host's name.
-void trustSystem(Destination& destination, const std::string& mode) {
-  if (mode != "verify-full") {
-    destination.fault = "sslrootcert=system needs sslmode=verify-full, and sslmode is " + mode +
-                        "; leave sslmode out, or name a file with your own authorities";
-    return;
-  }
-  const std::string list = systemsList();
-  setUnlessEmpty(destination.settings, "sslrootcert", list);
-  if (list.empty() && PQlibVersion() < 160000) {
+/// As OpenSSL finds them. libpq asks it from release 16 on, and reads one file alone before.
+void takeSystemsList(Destination& destination, bool isNamed) {
+  Settings& settings = destination.settings;
+  const char* const file = valueIn("SSL_CERT_FILE");
+  const char* const directory = valueIn("SSL_CERT_DIR");
+  const bool asksOpenSsl = PQlibVersion() >= 160'000;
+  const std::filesystem::path bundle = net::systemBundle();
+  std::error_code isElsewhere;
+  if (directory != nullptr && asksOpenSsl) {
+    settings["sslrootcert"] = systemsAuthorities;
+  } else if (file != nullptr) {
+    settings["sslrootcert"] = file;
+  } else if (directory != nullptr && !std::filesystem::equivalent(bundle.parent_path(), directory, isElsewhere)) {
+    destination.fault =
+        "SSL_CERT_DIR is set, which libpq reads from release 16 on; name a file in SSL_CERT_FILE or sslrootcert";
+  } else if (!bundle.empty()) {
+    settings["sslrootcert"] = bundle;
+  } else if (isNamed && !asksOpenSsl) {
     destination.fault =
         "sslrootcert=system, and this system has no list of authorities; install the package "
         "ca-certificates, or set SSL_CERT_FILE";
+  }
+}
+
+/// libpq's own default comes first. Everybody can get a certificate of a public authority, so it proves something only
+/// together with the host's name, also with a libpq that would look for a file called `system`.
+void chooseAuthorities(Destination& destination, const std::string& mode, bool isSystem) {
+  const std::string ofUser = inHome(".postgresql/root.crt");
+  if (!isSystem && (mode == "verify-ca" || access(ofUser.c_str(), F_OK) == 0)) {
+    setUnlessEmpty(destination.settings, "sslrootcert", ofUser);
+  } else if (mode == "verify-full") {
+    takeSystemsList(destination, isSystem);
+  } else if (isSystem) {
+    destination.fault = "sslrootcert=system needs sslmode=verify-full, and sslmode is " + mode +
+                        "; leave sslmode out, or name a file with your own authorities";
   }
 }
 
@@ -177,9 +187,7 @@ void chooseTls(Destination& destination, const Settings& found, bool isModeChose
     }
   }
   settings["sslmode"] = mode;
-  if (!destination.fault.empty()) return;
-  if (isSystem) return trustSystem(destination, mode);
-  if (!found.contains("sslrootcert")) setUnlessEmpty(settings, "sslrootcert", listOfAuthorities(mode));
+  if (destination.fault.empty() && (isSystem || named == found.end())) chooseAuthorities(destination, mode, isSystem);
 }
 
 /// The key of a connection that needs TLS; empty: none, or libpq may go on without one.
