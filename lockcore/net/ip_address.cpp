@@ -16,7 +16,7 @@ std::optional<IpAddress> parseIpAddress(const std::string& text) {
 std::string toString(const IpAddress& address) {
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(address.v6 ? AF_INET6 : AF_INET, address.bytes.data(), text, sizeof text);  // the buffer is large enough
-  return text;
+  return address.scope == 0 ? text : text + ("%" + std::to_string(address.scope));
 }
 
 std::string withPort(const IpAddress& address, std::uint16_t port) {

@@ -21,6 +21,7 @@ struct IpAddress {
 /// Parses the dotted or colon form, without brackets. Empty if the text is a name or anything else.
 [[nodiscard]] TENURE_API std::optional<IpAddress> parseIpAddress(const std::string& text);
 
+/// `10.0.0.1`, `::1`, `fe80::1%2`: getaddrinfo() takes the number for the interface.
 [[nodiscard]] TENURE_API std::string toString(const IpAddress& address);
 
 /// `10.0.0.1:443`, `[::1]:443`.

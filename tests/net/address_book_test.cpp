@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <net/if.h>
 #include <sched.h>
 #include <string>
 #include <sys/mount.h>
@@ -193,6 +194,13 @@ TEST_F(AddressBookTest, doubtLooksUpAnew) {
   ASSERT_TRUE(eventually([&] { return running() == 1; }));
   finish(list({"10.0.0.2"}));
   EXPECT_EQ(*found.back(), list({"10.0.0.2"}));
+}
+
+TEST(SystemLookup, theTextOfALinkLocalAddressNamesItsInterface) {
+  const auto found = systemLookup("fe80::1%lo");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(toString(found->at(0)), "fe80::1%" + std::to_string(if_nametoindex("lo")));
+  EXPECT_EQ(withPort(found->at(0), 80), "[" + toString(found->at(0)) + "]:80");
 }
 
 /// In a network of its only process, where one interface has an IPv4 address and only ::1 is IPv6.

@@ -181,6 +181,9 @@ TEST(PostgresqlSettings, AnEncryptedKeyWithoutItsPassphraseIsRefusedByName) {
 }
 
 TEST(PostgresqlSettings, AGivenAddressNeedsNoLookup) {
+  for (const char* address : {"::1", "127.1", "fe80::1%lo", "fe80::1%1"}) {
+    EXPECT_FALSE(destinationOf(jobSettings({.host = address})).hosts.at(0).needsLookup()) << address;
+  }
   const Destination destination = destinationOf(jobSettings({.connection = "host=db1 hostaddr=10.0.0.1"}));
   ASSERT_EQ(destination.hosts.size(), 1U);
   EXPECT_FALSE(destination.hosts[0].needsLookup());
@@ -191,6 +194,8 @@ TEST(PostgresqlSettings, ANameIsVerifiedUnlessSomebodyChoseOtherwise) {
   EXPECT_EQ(tlsOf({.host = "10.0.0.1,db1"}), "verify-full");
   EXPECT_EQ(tlsOf({.host = "10.0.0.1"}), "prefer");
   EXPECT_EQ(tlsOf({.host = "::1"}), "prefer");
+  EXPECT_EQ(tlsOf({.host = "127.1"}), "prefer");
+  EXPECT_EQ(tlsOf({.connection = "postgresql://u@[fe80::1%25lo]/d"}), "prefer");
   EXPECT_EQ(tlsOf({.host = "/run/pg"}), "prefer");
   EXPECT_EQ(tlsOf({.host = "10.0.0.1", .sslRootCertificate = "/own.crt"}), "verify-full");
   EXPECT_EQ(tlsOf({.connection = "hostaddr=10.0.0.1 sslrootcert=/own.crt"}), "verify-full");

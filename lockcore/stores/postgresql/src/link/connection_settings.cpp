@@ -4,13 +4,13 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <netdb.h>
 #include <pwd.h>
 #include <string_view>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
-#include "lockcore/net/ip_address.hpp"
 #include "lockcore/net/system_bundle.hpp"
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/runtime/open_file.hpp"
@@ -96,12 +96,24 @@ std::string directoryOfSocket() {
   return directory == nullptr ? std::string{} : directory;
 }
 
+bool isSocket(const std::string& host) { return host.empty() || host.front() == '/' || host.front() == '@'; }
+
+/// As libpq reads it: also `127.1` and `fe80::1%eth0`.
+bool isAddress(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* list = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return false;
+  freeaddrinfo(list);
+  return true;
+}
+
 /// libpq takes its own default for what a list leaves empty. Alone, an empty value would be filled from the environment
 /// or the service file, and lead elsewhere.
 void fillGaps(std::vector<Host>& hosts, const Settings& found, const std::string& defaultPort) {
   for (Host& host : hosts) {
     if (found.contains("port") && host.port.empty()) host.port = defaultPort;
-    if (found.contains("hostaddr") && host.address.empty() && net::parseIpAddress(host.name)) host.address = host.name;
+    if (found.contains("hostaddr") && host.address.empty() && isAddress(host.name)) host.address = host.name;
     if (host.name.empty() && host.address.empty() && (found.contains("host") || found.contains("hostaddr"))) {
       host.name = directoryOfSocket();
     }
@@ -125,9 +137,7 @@ std::vector<Host> hostsIn(const Settings& found) {
   return hosts;
 }
 
-bool isSocket(const std::string& host) { return host.empty() || host.front() == '/' || host.front() == '@'; }
-
-bool isAName(const std::string& host) { return !isSocket(host) && !net::parseIpAddress(host); }
+bool isAName(const std::string& host) { return !isSocket(host) && !isAddress(host); }
 
 /// Whoever names authorities wants them asked, which `prefer` never does.
 bool isVerified(const Host& host, bool namesAuthorities) {
