@@ -75,6 +75,7 @@ MISSING = {  # what is only not there: the code of `run`, or None where it waits
     "a token of a kubeconfig": (1, KUBECONFIG.format("no-token.yaml")),
     "a pod": (1, "store: { type: kubernetes }"),
     "an authority of PostgreSQL": (None, POSTGRESQL.format("sslrootcert: none, sslmode: verify-full")),
+    "an authority of PostgreSQL that nobody names": (None, POSTGRESQL.format("sslmode: verify-ca")),
     "a password of PostgreSQL": (None, POSTGRESQL.format("password_file: none")),
     "a passfile": (None, POSTGRESQL.format("passfile: none")),
     "an address of this machine": (1, GOOD + '\nhttp: { listen: "203.0.113.9:8080" }'),

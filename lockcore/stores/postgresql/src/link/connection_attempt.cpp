@@ -40,7 +40,7 @@ const char* remedyOf(const std::string& text) {
   if (text.find("SSL was required") != std::string::npos)
     return "; where store.sslmode says nothing, a host that is given by name is verified (verify-full): the server "
            "needs TLS";
-  return "; store.sslrootcert names the authorities that are trusted (system: those of this system)";
+  return "; store.sslrootcert names the authorities that are trusted (system: those of this system, with verify-full)";
 }
 
 }  // namespace
