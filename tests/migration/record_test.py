@@ -57,8 +57,9 @@ class Record(RowTest):
         self.assertIn('its partition key is "resourceId" (S), configured is "key" (S)', refused.stderr)
 
     def test_a_table_is_made_on_demand_or_with_the_capacity_that_is_asked_for(self):
-        self.started(self.yaml())
+        leader = self.started(self.yaml())
         self.assertEqual(self.call("DescribeTable")["Table"]["BillingModeSummary"]["BillingMode"], "PAY_PER_REQUEST")
+        self.assertEqual(leader.finish(signal.SIGTERM), 0)  # or it would lead in the next table too
         self.call("DeleteTable")
         self.started(self.yaml(store="read_capacity: 3\nwrite_capacity: 2\nttl_attribute: expires"))
         throughput = self.call("DescribeTable")["Table"]["ProvisionedThroughput"]

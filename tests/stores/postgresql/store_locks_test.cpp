@@ -1,4 +1,5 @@
 // Locks of others, and renewals that share a transaction, on a real server.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -67,14 +68,28 @@ TEST_F(PostgresqlStoreTest, rowsThatSomebodyMakesByHandDelayNoOtherLease) {
   const auto maker = transaction();
   maker->exec("INSERT INTO tenure_lease (name, sort, counter) SELECT 'by hand', i::text, 0 FROM generate_series(1, " +
               std::to_string(rows) + ") AS i");
+  const auto acquireAll = [&] {
+    std::vector<Pending<WriteOutcome>> held;
+    for (int i = 1; i <= rows; ++i) held.push_back(store().startWrite(acquire({"by hand", std::to_string(i)}, "a")));
+    EXPECT_TRUE(test::eventually([&] {
+      return hand().text("SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted") == "3";
+    })) << "three acquisitions wait, and the others behind them";
+    return held;
+  };
+  const auto waits = [](const auto& one) { return one->answers() == 0U; };
+  // An acquisition waits for a bounded time, in which a busy machine may not get to the read: then once more.
   std::vector<Pending<WriteOutcome>> held;
-  for (int i = 1; i <= rows; ++i) held.push_back(store().startWrite(acquire({"by hand", std::to_string(i)}, "a")));
-  ASSERT_TRUE(test::eventually([&] {
-    return hand().text("SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted") == "3";
-  })) << "three acquisitions wait, and the others behind them";
-  const auto passed = [start = readClock()] { return elapsedForChallenger(start, readClock()); };
-  (void)store().read({"other"});
-  for (const auto& one : held) EXPECT_EQ(one->answers(), 0U) << "a read waits for no write";
+  bool passedBy = false;
+  Instant start = readClock();
+  for (int attempt = 0; attempt < 5 && !passedBy; ++attempt) {
+    for (const auto& one : held) (void)one->get();
+    held = acquireAll();
+    start = readClock();
+    (void)store().read({"other"});
+    passedBy = std::all_of(held.begin(), held.end(), waits);
+  }
+  EXPECT_TRUE(passedBy) << "a read waits for no write";
+  const auto passed = [start] { return elapsedForChallenger(start, readClock()); };
   store().apply(acquire({"other"}, "a"));
   EXPECT_LT(passed(), 3s);
   for (const auto& one : held) EXPECT_TRUE(isTransient(one->get())) << describe(one->get());
