@@ -244,11 +244,11 @@ TEST_F(ProfileTest, aDurationThatIsLeftOutIsSaid) {
 
 TEST_F(ProfileTest, whatIsNotSupportedSaysWhatToDo) {
   writeConfig(
-      "[profile s]\nsso_session = corp\n[profile o]\nsso_start_url = https://x\n[profile l]\nlogin_session = x\n"
+      "[profile s]\nsso_account_id = 1\n[profile o]\nsso_role_name = R\n[profile l]\nlogin_session = x\n"
       "[profile m]\nrole_arn = arn:aws:iam::1:role/M\nsource_profile = s\nmfa_serial = arn:aws:iam::1:mfa/me\n");
   for (const char* profile : {"s", "o", "l"}) {
     const std::string message = error(use(profile));
-    EXPECT_NE(message.find("not supported"), std::string::npos) << message;
+    EXPECT_NE(message.find("not supported here, and no other keys are taken for it"), std::string::npos) << message;
     EXPECT_NE(message.find(std::string{"aws configure export-credentials --profile "} + profile), std::string::npos);
   }
   EXPECT_NE(error(use("m")).find("mfa_serial"), std::string::npos);

@@ -86,15 +86,15 @@ class ProfileWalk {
     return std::holds_alternative<NotConfigured>(byToken) ? resolvePlain(profile) : byToken;
   }
 
-  /// botocore's order. Keys in the config file come behind a process.
+  /// botocore's order. Signing in is not passed over: the keys behind it may be those of another account.
   ProviderResult resolvePlain(const Profile& profile) {
-    if (hasKeys(profile.inCredentials)) return keysOf(profile, profile.inCredentials);
-    const bool runs = !profile.get("credential_process").empty();
-    if (!runs && hasKeys(profile.inConfig)) return keysOf(profile, profile.inConfig);
-    for (const char* unsupported : {"sso_session", "sso_start_url", "sso_account_id", "login_session"}) {
-      if (!profile.get(unsupported).empty()) return noSignIn(profile, unsupported);
+    for (const char* identityCenter : {"sso_account_id", "sso_role_name"}) {
+      if (profile.values.contains(identityCenter)) return noSignIn(profile, identityCenter);
     }
-    if (runs) return fromProcess(context_, profile);
+    if (hasKeys(profile.inCredentials)) return keysOf(profile, profile.inCredentials);
+    if (profile.values.contains("login_session")) return noSignIn(profile, "login_session");
+    if (!profile.get("credential_process").empty()) return fromProcess(context_, profile);
+    if (hasKeys(profile.inConfig)) return keysOf(profile, profile.inConfig);
     return NotConfigured{"profile " + profile.name + " (" + profile.where +
                          ") has no keys, role_arn or credential_process"};
   }
@@ -120,12 +120,12 @@ class ProfileWalk {
   }
 
   static ProviderResult noSignIn(const Profile& profile, const std::string& key) {
-    return fault(profile,
-                 key +
-                     ": signing in by browser (IAM Identity Center, aws login) is not supported here; let the "
-                     "AWS CLI do it: in another profile set credential_process = aws configure export-credentials "
-                     "--profile " +
-                     profile.name + ", and use that one");
+    const std::string command = "aws configure export-credentials --profile " + profile.name;
+    return fault(profile, key +
+                              ": signing in by browser (IAM Identity Center, aws login) is not supported here, and no "
+                              "other keys are taken for it; let the AWS CLI do it: in another profile set "
+                              "credential_process = " +
+                              command + ", and use that one");
   }
 
   ProviderResult resolveRole(const Profile& profile) {
