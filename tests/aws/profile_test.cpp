@@ -77,6 +77,22 @@ TEST_F(ProfileTest, olderNamesOfTheToken) {
   EXPECT_EQ(find()->keys.sessionToken, "older") << "as in botocore";
 }
 
+TEST_F(ProfileTest, keysOfTheEnvironmentMayHaveAnEnd) {
+  set("AWS_ACCESS_KEY_ID", "ASIA1");
+  set("AWS_SECRET_ACCESS_KEY", secretKey);
+  set("AWS_CREDENTIAL_EXPIRATION", "2026-11-21T13:00:00+00:00");
+  EXPECT_EQ(find()->lifetime, std::chrono::hours{1});
+  wall_ = noon + 3600;
+  EXPECT_EQ(
+      error(find()),
+      "environment: AWS_CREDENTIAL_EXPIRATION is 2026-11-21T13:00:00+00:00, which is over; start this process with "
+      "new keys, or correct the clock of this machine");
+  set("AWS_CREDENTIAL_EXPIRATION", secretKey);
+  EXPECT_EQ(error(find()),
+            "environment: AWS_CREDENTIAL_EXPIRATION is not a time such as 2026-11-21T12:00:00Z; set it to the end of "
+            "these keys, or unset it");
+}
+
 TEST_F(ProfileTest, whatSpoilsARequestIsNamed) {
   writeCredentials("[default]\naws_access_key_id = AKIA1\n  AKIA2\naws_secret_access_key = s\n");
   EXPECT_NE(error(find()).find("(" + path("credentials") + ":1): aws_access_key_id holds a line break"),

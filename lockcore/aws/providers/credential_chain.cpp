@@ -1,6 +1,7 @@
 // The order of AWS's SDKs: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
 #include <algorithm>
 
+#include "lockcore/aws/text.hpp"
 #include "providers.hpp"
 
 namespace tenure::aws {
@@ -31,6 +32,21 @@ class Search {
   std::optional<StoreResult<Credentials>> result_{};
   std::string reasons_{};
 };
+
+/// AWS_CREDENTIAL_EXPIRATION, the end of `keys`. Empty, or what is wrong with it.
+std::string readEndOf(Credentials& keys, const FetchContext& context) {
+  const std::string text = context.environment.get("AWS_CREDENTIAL_EXPIRATION");
+  if (text.empty()) return {};
+  const auto at = parseIsoTime(text);
+  if (!at) {
+    return "AWS_CREDENTIAL_EXPIRATION is not a time such as 2026-11-21T12:00:00Z; set it to the end of these keys, or "
+           "unset it";
+  }
+  keys.lifetime = context.lifetimeUntil(*at, {});
+  if (keys.lifetime->count() > 0) return {};
+  return "AWS_CREDENTIAL_EXPIRATION is " + oneLine(text, 40) +
+         ", which is over; start this process with new keys, or correct the clock of this machine";
+}
 
 bool profileAssumesRole(const FetchContext& context) {
   const Profile* profile = context.config.find(profileName(context.environment, {}));
@@ -81,12 +97,12 @@ ProviderResult fromEnvironment(FetchContext& context) {
     return StoreError{ErrorClass::credentials,
                       std::string{"environment: "} + set + " is set without " + missing + "; set both or none"};
   }
-  if (const std::string wrong = unfitIn(keys, {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
-                                               oldToken.empty() ? "AWS_SESSION_TOKEN" : "AWS_SECURITY_TOKEN"});
-      !wrong.empty()) {
-    return StoreError{ErrorClass::credentials, "environment: " + wrong};
-  }
-  return Credentials{std::move(keys), std::nullopt, "environment (AWS_ACCESS_KEY_ID)"};
+  std::string wrong = unfitIn(keys, {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+                                     oldToken.empty() ? "AWS_SESSION_TOKEN" : "AWS_SECURITY_TOKEN"});
+  Credentials out{std::move(keys), std::nullopt, "environment (AWS_ACCESS_KEY_ID)"};
+  if (wrong.empty()) wrong = readEndOf(out, context);
+  if (!wrong.empty()) return StoreError{ErrorClass::credentials, "environment: " + wrong};
+  return out;
 }
 
 }  // namespace tenure::aws

@@ -6,7 +6,7 @@
 
 namespace tenure::aws {
 
-/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
+/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_CREDENTIAL_EXPIRATION.
 [[nodiscard]] ProviderResult fromEnvironment(FetchContext& context);
 
 /// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME; what is not set is taken from the profile in use.
