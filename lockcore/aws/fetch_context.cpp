@@ -16,9 +16,10 @@ struct Answer {
   std::optional<net::HttpOutcome> outcome{};
 };
 
-bool worthASecondTry(const net::HttpOutcome& outcome) {
-  if (outcome) return outcome->status >= 500;
-  return outcome.error().kind == net::HttpError::Kind::closed;
+void pauseFor(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock{mutex};
+  std::condition_variable_any{}.wait_for(lock, stop, time, [] { return false; });
 }
 
 }  // namespace
@@ -39,11 +40,15 @@ net::HttpOutcome FetchContext::exchange(net::HttpClient& client, const net::Orig
   return net::HttpError{net::HttpError::Kind::cancelled, true, "the client was closed"};
 }
 
-net::HttpOutcome FetchContext::askMetadata(const net::Origin& origin, const net::HttpRequest& request) {
+net::HttpOutcome FetchContext::askMetadata(const net::Origin& origin, const net::HttpRequest& request,
+                                           const Attempts& attempts) {
   if (!metadataHttp) metadataHttp = makeHttp({});
-  net::HttpOutcome first = exchange(*metadataHttp, origin, request, limits.metadata);
-  if (!worthASecondTry(first) || stop.stop_requested()) return first;
-  return exchange(*metadataHttp, origin, request, limits.metadata);
+  for (int made = 1;; ++made) {
+    net::HttpOutcome got = exchange(*metadataHttp, origin, request, attempts.timeout);
+    if ((got && got->status == 200) || made >= attempts.most) return got;
+    pauseFor(attempts.pause, stop);
+    if (stop.stop_requested()) return got;
+  }
 }
 
 std::chrono::seconds FetchContext::lifetimeUntil(std::chrono::seconds expiration, std::string_view dateHeader) const {

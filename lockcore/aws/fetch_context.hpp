@@ -16,10 +16,17 @@
 
 namespace tenure::aws {
 
-/// The time limits; tests set shorter ones.
+/// How often a metadata service is asked until it answers with status 200.
+struct Attempts {
+  int most{1};
+  std::chrono::milliseconds timeout{1'000};  ///< of each
+  std::chrono::milliseconds pause{0};        ///< between two
+};
+
+/// The limits; tests set shorter ones.
 struct FetchLimits {
-  std::chrono::milliseconds service{5'000};   ///< one request to STS
-  std::chrono::milliseconds metadata{1'000};  ///< one request to the container's or instance's metadata
+  std::chrono::milliseconds service{5'000};  ///< one request to STS
+  Attempts container{.most = 3, .timeout = std::chrono::seconds{2}, .pause = std::chrono::seconds{1}};  ///< botocore's
   std::chrono::milliseconds process{60'000};  ///< one run of credential_process
 };
 
@@ -43,8 +50,9 @@ struct FetchContext {
   /// Sends and waits for the answer. `cancelled` if `stop` was requested.
   [[nodiscard]] net::HttpOutcome exchange(net::HttpClient& client, const net::Origin& origin, net::HttpRequest request,
                                           std::chrono::milliseconds timeout) const;
-  /// Sends to a metadata service, with a second attempt after a lost connection or a status of 500 and above.
-  [[nodiscard]] net::HttpOutcome askMetadata(const net::Origin& origin, const net::HttpRequest& request);
+  /// Sends to a metadata service. The outcome of the last attempt.
+  [[nodiscard]] net::HttpOutcome askMetadata(const net::Origin& origin, const net::HttpRequest& request,
+                                             const Attempts& attempts);
 
   /// How long credentials live if their issuer says that they expire at `expiration`. If the issuer's answer has a
   /// `dateHeader`, the result is correct even if this machine's clock is wrong.

@@ -68,7 +68,7 @@ TEST_F(ClientEndTest, whileAFetchHangs) {
     return reply(200, keysJson(keys, 10s), {{"Date", httpDate(noon)}});
   }};
   set("AWS_CONTAINER_CREDENTIALS_FULL_URI", agent.url() + "/keys");
-  limits_.metadata = 60s;
+  limits_.container.timeout = 60s;
   auto client = make({}, true);
   JsonClient& used = *client;
   ASSERT_EQ(call(used).value().status, 200);

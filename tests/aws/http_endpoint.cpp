@@ -68,7 +68,7 @@ class FakeClient final : public net::HttpClient {
 
   static void serve(State& state, const net::Origin& origin, const net::HttpRequest& request,
                     std::chrono::nanoseconds timeout, net::HttpHandler handler) {
-    if (state.log) state.log->add(origin, request);
+    if (state.log) state.log->add(origin, request, timeout);
     {
       std::unique_lock lock{state.mutex};
       const auto end = std::chrono::steady_clock::now() + timeout;
@@ -158,9 +158,9 @@ std::string headerOf(const net::HttpRequest& request, const std::string& name) {
   return {};
 }
 
-void RequestLog::add(const net::Origin& origin, const net::HttpRequest& request) {
+void RequestLog::add(const net::Origin& origin, const net::HttpRequest& request, std::chrono::nanoseconds timeout) {
   const std::lock_guard lock{mutex_};
-  entries_.push_back({origin, request});
+  entries_.push_back({origin, request, timeout});
 }
 
 std::vector<RequestLog::Entry> RequestLog::all() const {

@@ -25,8 +25,9 @@ class RequestLog {
   struct Entry {
     net::Origin origin;
     net::HttpRequest request;
+    std::chrono::nanoseconds timeout;
   };
-  void add(const net::Origin& origin, const net::HttpRequest& request);
+  void add(const net::Origin& origin, const net::HttpRequest& request, std::chrono::nanoseconds timeout = {});
   [[nodiscard]] std::vector<Entry> all() const;
   [[nodiscard]] std::size_t count() const;
 

@@ -7,6 +7,7 @@ namespace {
 
 class MetadataTest : public AwsTest {
  protected:
+  MetadataTest() { limits_.container.pause = std::chrono::milliseconds{1}; }
   std::size_t count(const std::string& method, const std::string& target) const {
     std::size_t out = 0;
     for (const auto& entry : requests_->all()) out += entry.request.method == method && entry.request.target == target;
@@ -72,10 +73,35 @@ TEST_F(ContainerTest, faults) {
   EXPECT_NE(error(find()).find("gave no JSON object"), std::string::npos);
   serveOnly(200, R"({"AccessKeyId":"A","SecretAccessKey":")" + secretKey + "\"}");
   EXPECT_NE(error(find()).find("without \"Token\""), std::string::npos);
+}
+
+/// As in botocore.
+TEST_F(ContainerTest, threeAttemptsOfTwoSeconds) {
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/x");
+  for (const int status : {429, 500, 404}) {
+    const std::size_t before = requests_->count();
+    serveOnly(status, "");
+    EXPECT_NE(error(find()).find("HTTP status " + std::to_string(status)), std::string::npos);
+    EXPECT_EQ(requests_->count(), before + 3) << status;
+  }
+  EXPECT_EQ(requests_->all()[0].timeout, std::chrono::seconds{2});
   const std::size_t before = requests_->count();
-  serveOnly(500, "");
-  EXPECT_NE(error(find()).find("HTTP status 500"), std::string::npos);
-  EXPECT_EQ(requests_->count(), before + 2) << "one more try after a 5xx";
+  responder_ = [=, this](const auto&, const auto&) -> net::HttpOutcome {
+    if (requests_->count() < before + 3) return lost(net::HttpError::Kind::timeout);
+    return reply(200, metadataKeys("ASIAC", isoTime(noon + 3600)), {{"Date", httpDate(noon)}});
+  };
+  EXPECT_TRUE(find()) << "the third answers";
+  EXPECT_EQ(requests_->count(), before + 3);
+}
+
+TEST_F(ContainerTest, aPauseBetweenTwoAttemptsEndsWithTheSearch) {
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/x");
+  limits_.container.pause = std::chrono::hours{1};
+  responder_ = [this](const auto&, const auto&) {
+    stop_.request_stop();
+    return reply(500, "");
+  };
+  EXPECT_FALSE(find());
 }
 
 class ImdsTest : public MetadataTest {
@@ -148,6 +174,43 @@ TEST_F(ImdsTest, endpointsOfTheEnvironment) {
   set("AWS_EC2_METADATA_DISABLED", "true");
   EXPECT_NE(error(find()).find("switched off by AWS_EC2_METADATA_DISABLED"), std::string::npos);
   EXPECT_EQ(requests_->count(), 6U);
+}
+
+/// As in botocore: one attempt of a second, unless the user wants more.
+TEST_F(ImdsTest, attemptsOfTheUser) {
+  serve();
+  ASSERT_TRUE(find());
+  EXPECT_EQ(requests_->all()[0].timeout, std::chrono::seconds{1});
+  serve(500);
+  EXPECT_NE(error(find()).find("gives no token"), std::string::npos);
+  EXPECT_EQ(requests_->count(), 4U);
+  writeConfig("[default]\nmetadata_service_timeout = 5\nmetadata_service_num_attempts = 3\n");
+  EXPECT_NE(error(find()).find("gives no token"), std::string::npos);
+  EXPECT_EQ(requests_->count(), 7U);
+  EXPECT_EQ(requests_->all()[4].timeout, std::chrono::seconds{5});
+  set("AWS_METADATA_SERVICE_TIMEOUT", "7");
+  set("AWS_METADATA_SERVICE_NUM_ATTEMPTS", "2");
+  EXPECT_NE(error(find()).find("gives no token"), std::string::npos);
+  EXPECT_EQ(requests_->count(), 9U);
+  EXPECT_EQ(requests_->all()[7].timeout, std::chrono::seconds{7});
+  for (const char* wrong : {"0", "-1", "two", "1.5"}) {
+    set("AWS_METADATA_SERVICE_NUM_ATTEMPTS", wrong);
+    EXPECT_NE(
+        error(find()).find("AWS_METADATA_SERVICE_NUM_ATTEMPTS (in a profile metadata_service_num_attempts) is \"" +
+                           std::string{wrong} + "\"; write a whole number, at least 1"),
+        std::string::npos);
+  }
+  EXPECT_EQ(requests_->count(), 9U);
+}
+
+TEST_F(ImdsTest, endpointOfSixByItsOlderName) {
+  serve();
+  set("AWS_IMDS_USE_IPV6", "True");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(requests_->all()[0].origin.host, "fd00:ec2::254");
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ipv4");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(requests_->all()[3].origin.host, "169.254.169.254") << "the newer name comes first";
 }
 
 TEST_F(ImdsTest, endpointsOfTheProfile) {

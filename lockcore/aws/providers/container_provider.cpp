@@ -66,7 +66,7 @@ ProviderResult fromContainer(FetchContext& context) {
   if (!token) return token.error();
   net::HttpRequest request{"GET", url->target, {{"Accept", "application/json"}}, {}};
   if (!token->empty()) request.headers.push_back({"Authorization", *token});
-  const net::HttpOutcome reply = context.askMetadata(url->origin, request);
+  const net::HttpOutcome reply = context.askMetadata(url->origin, request, context.limits.container);
   const std::string where = "the endpoint " + net::toString(url->origin);
   if (!reply) return fault(where + " was not reached: " + reply.error().message);
   if (reply->status != 200) {

@@ -9,15 +9,28 @@ namespace {
 constexpr const char* rolePath = "/latest/meta-data/iam/security-credentials/";
 constexpr const char* regionPath = "/latest/meta-data/placement/region";
 
-StoreResult<net::Url> metadataUrl(const FetchContext& context) {
+/// Of the environment, or else of the profile; empty if neither has it.
+std::string setting(const FetchContext& context, const char* variable, const char* key) {
   const Profile* profile = context.config.find(profileName(context.environment, context.profile));
-  const auto setting = [&](const char* variable, const char* key) {
-    std::string text = context.environment.get(variable);
-    return text.empty() && profile != nullptr ? profile->word(key) : text;
-  };
-  std::string text = setting("AWS_EC2_METADATA_SERVICE_ENDPOINT", "ec2_metadata_service_endpoint");
+  std::string text = context.environment.get(variable);
+  return text.empty() && profile != nullptr ? profile->word(key) : text;
+}
+
+/// 1 if neither says it, as in botocore.
+StoreResult<int> numberSetting(const FetchContext& context, const char* variable, const char* key) {
+  const std::string text = setting(context, variable, key);
+  const std::optional<int> number = text.empty() ? 1 : numberFrom<int>(text);
+  if (number && *number > 0) return *number;
+  return StoreError{ErrorClass::credentials, std::string{variable} + " (in a profile " + key + ") is \"" +
+                                                 forPeople(text, 40) + "\"; write a whole number, at least 1"};
+}
+
+StoreResult<net::Url> metadataUrl(const FetchContext& context) {
+  std::string text = setting(context, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "ec2_metadata_service_endpoint");
+  const std::string mode =
+      lowered(setting(context, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ec2_metadata_service_endpoint_mode"));
   const bool v6 =
-      lowered(setting("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ec2_metadata_service_endpoint_mode")) == "ipv6";
+      mode.empty() ? lowered(setting(context, "AWS_IMDS_USE_IPV6", "imds_use_ipv6")) == "true" : mode == "ipv6";
   if (text.empty()) text = v6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
   auto url = net::parseUrl(text);
   if (!url) {
@@ -40,10 +53,15 @@ class InstanceMetadata {
     if (context_.environment.isTrue("AWS_EC2_METADATA_DISABLED")) return "switched off by AWS_EC2_METADATA_DISABLED";
     auto url = metadataUrl(context_);
     if (!url) return url.error().message;
+    const auto seconds = numberSetting(context_, "AWS_METADATA_SERVICE_TIMEOUT", "metadata_service_timeout");
+    if (!seconds) return seconds.error().message;
+    const auto most = numberSetting(context_, "AWS_METADATA_SERVICE_NUM_ATTEMPTS", "metadata_service_num_attempts");
+    if (!most) return most.error().message;
+    attempts_ = {.most = *most, .timeout = std::chrono::seconds{*seconds}};
     origin_ = url->origin;
     base_ = url->target;
-    const net::HttpOutcome reply = context_.askMetadata(
-        origin_, {"PUT", base_ + "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}, {}});
+    const net::HttpOutcome reply =
+        ask({"PUT", base_ + "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}, {}});
     if (!reply) return "no answer: " + reply.error().message;
     if (reply->status != 200) {
       return net::toString(origin_) + " gives no token (HTTP status " + std::to_string(reply->status) +
@@ -54,13 +72,16 @@ class InstanceMetadata {
   }
 
   net::HttpOutcome get(const std::string& path) {
-    return context_.askMetadata(origin_, {"GET", base_ + path, {{"X-aws-ec2-metadata-token", token_}}, {}});
+    return ask({"GET", base_ + path, {{"X-aws-ec2-metadata-token", token_}}, {}});
   }
 
   [[nodiscard]] std::string where() const { return "EC2 instance metadata at " + net::toString(origin_); }
 
  private:
+  net::HttpOutcome ask(const net::HttpRequest& request) { return context_.askMetadata(origin_, request, attempts_); }
+
   FetchContext& context_;
+  Attempts attempts_{};
   net::Origin origin_{};
   std::string base_{};  ///< what all paths begin with
   std::string token_{};
