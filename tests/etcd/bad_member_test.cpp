@@ -130,8 +130,30 @@ TEST(EtcdBadMember, whatMayHaveBeenPassedOnCountsAsCarriedOutPerhaps) {
     const auto alone = makeHttpGateway({.endpoints = {bad.url()}}, {});
     for (const auto repeat : {Repeat::yes, Repeat::no}) {
       const auto fault = faultOf(ask(*alone, repeat));
-      ASSERT_TRUE(fault || answer.first == 200);
-      EXPECT_EQ(!fault || fault->maybeApplied, mayBe) << answer.first << answer.second;
+      ASSERT_TRUE(fault) << answer.first << answer.second;
+      EXPECT_EQ(fault->maybeApplied, mayBe) << answer.first << answer.second;
+    }
+  }
+}
+
+/// A store that believed it would tell a candidate that it leads.
+TEST(EtcdBadMember, whatNamesNoClusterIsNoResultWhateverItSays) {
+  const std::string won = R"({"header":{"revision":"11"},"succeeded":true,"responses":[]})";
+  std::atomic<bool> replaced{false};
+  const Fake fake{[&](const std::string&) { return Fake::Answer{200, replaced ? won : result}; }};
+  for (const bool known : {false, true}) {
+    for (const auto repeat : {Repeat::yes, Repeat::no}) {
+      const auto gateway = makeHttpGateway({.endpoints = {fake.url()}}, {});
+      replaced = false;
+      if (known) {
+        EXPECT_TRUE(ask(*gateway));
+      }
+      replaced = true;
+      const auto outcome = ask(*gateway, repeat);
+      ASSERT_FALSE(outcome) << outcome->body;
+      EXPECT_EQ(outcome.error().error.errorClass, ErrorClass::transient);
+      EXPECT_TRUE(outcome.error().maybeSent);
+      EXPECT_NE(outcome.error().error.message.find("names no cluster"), std::string::npos);
     }
   }
 }
@@ -142,8 +164,10 @@ TEST(EtcdBadMember, whatMustNotBeRepeatedIsNotRepeated) {
     const Fake bad{answer}, good{{200, result}};
     const auto gateway = makeHttpGateway({.endpoints = {bad.url(), good.url()}}, {});
     const auto outcome = ask(*gateway, Repeat::no);
-    ASSERT_TRUE(outcome);
-    EXPECT_EQ(outcome->body, answer.second);
+    ASSERT_EQ(outcome.has_value(), answer.first != 200);
+    if (outcome) {
+      EXPECT_EQ(outcome->body, answer.second);
+    }
     EXPECT_EQ(good.asked(), 0);
     EXPECT_EQ(ask(*gateway, Repeat::no)->member, good.url());
   }
@@ -164,6 +188,7 @@ TEST(EtcdBadMember, whatIsToldIfNobodyHasAResult) {
     return faultOf(outcome).value();
   };
   const Fake::Answer strange{404, "<html>"}, refused{403, error(7, "denied")}, unable{503, error(14, "no leader")};
+  const Fake::Answer login{200, "<html>please log in</html>"};
   const Fake::Answer commonName{400, "CommonName of client sending a request against gateway will be ignored"};
   EXPECT_EQ(told({refused, refused, refused}, false).error.errorClass, ErrorClass::credentials);
   EXPECT_FALSE(told({refused, refused, refused}, false).maybeApplied);
@@ -172,6 +197,8 @@ TEST(EtcdBadMember, whatIsToldIfNobodyHasAResult) {
   EXPECT_TRUE(told({strange, refused}, true).maybeApplied);
   EXPECT_EQ(told({unable, refused, strange}, false).error.errorClass, ErrorClass::transient) << "it passes";
   EXPECT_EQ(told({strange, strange}, false).error.errorClass, ErrorClass::misconfigured);
+  EXPECT_EQ(told({login, refused}, false).error.errorClass, ErrorClass::credentials);
+  EXPECT_TRUE(told({login, refused}, false).maybeApplied);
   EXPECT_EQ(told({strange}, true).error.errorClass, ErrorClass::transient) << "the other one may come back";
   EXPECT_NE(told({strange}, true).error.message.find("status 404, which is not etcd's answer"), std::string::npos);
   EXPECT_NE(told({commonName}, false).error.message.find("must have no common name"), std::string::npos);

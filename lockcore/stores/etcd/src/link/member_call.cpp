@@ -55,9 +55,13 @@ nanoseconds MemberCall::share() const {
 
 void MemberCall::judge(net::HttpOutcome outcome) {
   if (!outcome) return noAnswer(outcome.error());
-  const auto cluster = outcome->status == 200 ? clusterIn(outcome->body) : std::nullopt;
-  if (!cluster) return noResult(std::move(*outcome));
-  if (const std::string why = members_->whyForeign(member_, *cluster); !why.empty()) return foreign(why);
+  if (outcome->status != 200) return noResult(std::move(*outcome));
+  const auto cluster = clusterIn(outcome->body);
+  const std::string why = cluster ? members_->whyForeign(member_, *cluster)
+                                  : members_->nameOf(member_) +
+                                        ": its answer (status 200) names no cluster; check that the endpoint is etcd "
+                                        "and nothing answers for it";
+  if (!why.empty()) return notBelieved(why, cluster.has_value());
   members_->answered(member_);
   answer(replyOf(std::move(*outcome)));
 }
@@ -102,14 +106,15 @@ void MemberCall::noResult(net::HttpResponse response) {
   tryNext();
 }
 
-/// Whatever the other cluster did, this one has not seen the request. But which of them is the right one is not known.
-void MemberCall::foreign(const std::string& why) {
+/// Whatever another cluster did, this one has not seen the request. But which of them is the right one is not known.
+/// What names no cluster may have passed the request on.
+void MemberCall::notBelieved(const std::string& why, bool namesCluster) {
   members_->failed(member_, why);
   allAnswered_ = false;
-  note(why, true);
-  if (ask_.repeat == Gateway::Repeat::yes) return tryNext();
-  copiesOut_ = true;
-  giveUp();
+  note(why, namesCluster);
+  const bool mayGoOn = ask_.repeat == Gateway::Repeat::yes;
+  copiesOut_ = copiesOut_ || !namesCluster || !mayGoOn;
+  mayGoOn ? tryNext() : giveUp();
 }
 
 /// What is strange is told as an answer only if there is nothing else: what a status means then is a guess.

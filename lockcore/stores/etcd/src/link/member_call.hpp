@@ -15,7 +15,7 @@
 namespace tenure::etcd_store {
 
 /// Shared by the handlers of its copies. What it believes:
-/// - A result (status 200) that names the cluster is the answer. One of another cluster is none.
+/// - A result (status 200) that names the cluster is the answer. One of another cluster, or that names none, never is.
 /// - An error names no cluster. It may be that of one member alone (it lags, its token's key is another one), of a
 ///   member of another cluster, or of what stands in a member's place. The others are asked. If none of them has a
 ///   result, an error of etcd's is the answer.
@@ -50,7 +50,7 @@ class MemberCall : public std::enable_shared_from_this<MemberCall> {
   void judge(net::HttpOutcome outcome);
   void noAnswer(const net::HttpError& error);
   void noResult(net::HttpResponse response);
-  void foreign(const std::string& why);
+  void notBelieved(const std::string& why, bool namesCluster);
   void giveUp();
   void note(const std::string& error, bool isConfiguration);
   [[nodiscard]] Reply replyOf(net::HttpResponse response) const;
