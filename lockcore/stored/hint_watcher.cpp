@@ -143,6 +143,7 @@ void HintWatcher::open() {
     const std::lock_guard lock{mutex_};
     if (!open_ || closed_) return;
     number = ++number_;
+    openedAt_ = scheduler_->now();
     watched = keys();
   }
   const auto weak = weak_from_this();
@@ -177,6 +178,7 @@ void HintWatcher::ended(std::uint64_t stream, const StreamEnd& end) {
     if (stream != number_ || closed_) return;
     ++number_;
     ending = std::move(stream_);
+    if (elapsedForHolder(openedAt_, scheduler_->now()) >= longestPause) pause_ = firstPause;
     pause = std::max(pause_, end.pause);
     pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, longestPause);
   }

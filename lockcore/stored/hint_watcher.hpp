@@ -23,9 +23,9 @@
 namespace tenure::stored {
 
 /// The stream is a hint and no more. However it ends, another one begins after a pause that grows until a stream shows
-/// that it works. What was missed in between is unknown, unless the source knows better, so everybody gets a hint when
-/// it begins. There is no stream while nobody watches. Heartbeats free no lease, so they are no hint. Thread-safe. In a
-/// forked child there are none.
+/// that it works, or lasts as long as the longest pause. What was missed in between is unknown, unless the source knows
+/// better, so everybody gets a hint when it begins. There is no stream while nobody watches. Heartbeats free no lease,
+/// so they are no hint. Thread-safe. In a forked child there are none.
 class TENURE_API HintWatcher : public std::enable_shared_from_this<HintWatcher> {
  public:
   static constexpr std::chrono::milliseconds firstPause{100};
@@ -77,6 +77,7 @@ class TENURE_API HintWatcher : public std::enable_shared_from_this<HintWatcher> 
   std::list<ListenerPtr> lossListeners_{};
   std::shared_ptr<void> stream_{};
   std::uint64_t number_{0};  ///< of the stream, so that what an earlier one brings late is told apart
+  Instant openedAt_{};       ///< the last stream was asked for then
   bool open_{false};         ///< a stream is there, or a pause before the next one runs
   bool closed_{false};
   std::chrono::nanoseconds pause_{firstPause};

@@ -252,6 +252,32 @@ TEST(EtcdBadMember, aStreamOfSomethingElseGoesToTheNextMember) {
   }
 }
 
+/// Where a heartbeat takes longer than a stream may be silent, every stream ends so. Its member works.
+TEST(EtcdBadMember, aStreamOnWhichNothingHappensSaysNothingAgainstItsMember) {
+  for (const bool accepts : {true, false}) {
+    const TestServer first{[&](Peer& peer) {
+      for (std::string request = peer.readRequest(); !request.empty(); request = peer.readRequest()) {
+        const bool watches = request.find("/v3/watch") != std::string::npos;
+        if (!watches && !peer.reply(result)) return;
+        if (!watches) continue;
+        if (accepts)
+          peer.write(test::chunkedHead + test::chunk(R"({"result":{)" + header +
+                                                     R"(,"created":true}})"
+                                                     "\n"));
+        return peer.waitForEnd();
+      }
+    }};
+    const Fake second{{200, result}};
+    const std::string url = "http://127.0.0.1:" + std::to_string(first.port());
+    const auto gateway = makeHttpGateway({.endpoints = {url, second.url()}}, {});
+    std::promise<std::string> end;
+    const auto stream = gateway->stream("/v3/watch", "{}", 1s,
+                                        {[](std::string_view) {}, [&](const std::string& why) { end.set_value(why); }});
+    const std::string why = end.get_future().get();
+    EXPECT_EQ(ask(*gateway)->member, accepts ? url : second.url()) << why;
+  }
+}
+
 TEST(EtcdBadMember, theHeaderProvesWithAndWithoutWhiteSpace) {
   EXPECT_EQ(clusterIn(result), 11U);
   EXPECT_EQ(clusterIn(R"({"result": {"header": {"cluster_id": "18446744073709551615", "x":1}}})"),

@@ -137,6 +137,18 @@ TEST_F(EtcdWatcher, everyEndIsFollowedByAnotherStreamAfterAPauseThatGrows) {
   EXPECT_EQ(gateway_->streams, 14) << "a stream that showed an event was a good one";
 }
 
+/// Where nothing happens for long, silence ends every stream, and none of them ever shows an event.
+TEST_F(EtcdWatcher, aStreamThatHasLastedLongIsFollowedByAnotherAtOnce) {
+  const auto handle = watch();
+  for (int round = 1; round <= 8; ++round) {
+    scheduler_->advance(EtcdHints::silence);
+    gateway_->last.onEnd("nothing has come");
+    scheduler_->runReady();
+    scheduler_->advance(HintWatcher::firstPause);
+    EXPECT_EQ(gateway_->streams, round + 1);
+  }
+}
+
 TEST_F(EtcdWatcher, aStreamThatEndsTwiceAndLateLinesCountOnce) {
   const auto handle = watch();
   const StreamHandlers old = gateway_->last;

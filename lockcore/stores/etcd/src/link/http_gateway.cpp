@@ -104,10 +104,12 @@ void MemberStream::line(std::size_t member, std::string_view text) {
   permit_.call([&] { handlers_.onLine(text); });
 }
 
-/// The next stream goes to another member: this one may have lost the others.
+/// The next stream goes to another member: this one may have lost the others. But where nothing is written, a healthy
+/// stream is silent too, and calls tell whether its member works.
 std::string MemberStream::whyEnded(std::size_t member, const UserToken::Shown& token, const net::HttpOutcome& outcome) {
   const std::string where = members_->nameOf(member);
   std::string why = where + " has ended the stream";
+  const bool wasSilent = begun_ && !outcome && outcome.error().kind == net::HttpError::Kind::timeout;
   if (!outcome) {
     why = outcome.error().message;
   } else if (outcome->status / 100 != 2) {
@@ -117,7 +119,7 @@ std::string MemberStream::whyEnded(std::size_t member, const UserToken::Shown& t
   // The gateway puts a stream's error into another body than a call's.
   if (outcome && (outcome->status == 401 || user_->isRefused(token, outcome->status, outcome->body))) {
     user_->forget(token.number);
-  } else {
+  } else if (!wasSilent) {
     members_->failed(member, why);
   }
   return why;
