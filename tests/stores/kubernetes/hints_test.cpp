@@ -32,7 +32,8 @@ class StreamGateway final : public Gateway {
     scheduler_->post([this, request, handler] {
       const bool all = request.target.find("labelSelector") != std::string::npos;
       if (refuses && *refuses == all) {
-        const test::ApiAnswer no = test::ApiServer::failure(403, "Forbidden", "no");
+        const test::ApiAnswer no =
+            test::ApiServer::failure(refusal, refusal == 403 ? "Forbidden" : "Unauthorized", "no");
         return handler(Reply{no.status, no.body});
       }
       const test::ApiAnswer answer = server_.handle(request.method, request.target, request.body);
@@ -63,6 +64,7 @@ class StreamGateway final : public Gateway {
   std::string lastBody{};
   int ended{0};
   std::optional<bool> refuses{};  ///< to list all (true), or a single one (false)
+  int refusal{403};               ///< the status
   std::vector<std::string> targets{};
   StreamHandlers last{};
 
@@ -388,6 +390,39 @@ TEST_F(KubernetesHints, whoMayNotWatchAllWatchesASingleOneAgain) {
   scheduler_->advance(LeaseHints::refusedPause);
   EXPECT_EQ(streams(), 2U);
   EXPECT_FALSE(isAboutAll());
+}
+
+/// A token ends and another one follows: that says nothing about rights.
+TEST_F(KubernetesHints, aTokenThatIsRefusedOnceDoesNotNarrowTheWatch) {
+  gateway_->refuses = true;
+  gateway_->refusal = 401;
+  auto a = watch("a");
+  const auto b = watch("b");
+  ASSERT_EQ(log_.size(), 1U);
+  EXPECT_NE(log_[0].find("Check the token or the certificate"), std::string::npos) << log_[0];
+  EXPECT_EQ(log_[0].find("Grant"), std::string::npos) << log_[0];
+  gateway_->refuses.reset();
+  a.reset();
+  scheduler_->advance(LeaseHints::refusedPause);
+  EXPECT_EQ(streams(), 2U);
+  EXPECT_TRUE(isAboutAll()) << "it may hold the other one";
+}
+
+/// As soon as a stream for all is accepted the right is there.
+TEST_F(KubernetesHints, aRightThatIsGivenLaterWidensTheWatchAgain) {
+  gateway_->refuses = true;
+  auto a = watch("a");
+  auto b = watch("b");
+  gateway_->refuses.reset();
+  scheduler_->advance(LeaseHints::refusedPause);
+  EXPECT_TRUE(isAboutAll());
+  take("a");
+  b.reset();
+  gateway_->last.onEnd({0, "", "its time is over"});
+  scheduler_->runReady();
+  scheduler_->advance(HintWatcher::firstPause);
+  EXPECT_EQ(streams(), 3U);
+  EXPECT_TRUE(isAboutAll()) << "it may hold the other one";
 }
 
 TEST_F(KubernetesHints, theLossOfALeaseIsToldAndRemovalsByTheStoreAreNone) {

@@ -44,14 +44,15 @@ struct LeaseHints::Progress {
     return watched.size() == 1 && objectNameOf(*watched.begin()) == *selected;
   }
   /// Whether it is to be told: once for each rejection after a success.
-  bool refuse() {
+  bool refuse(bool lacksRight) {
     const std::lock_guard lock{mutex};
-    refusedAll = refusedAll || (selected && selected->empty());
+    refusedAll = refusedAll || (lacksRight && selected && selected->empty());
     return !std::exchange(refused, true);
   }
   void accepted() {
     const std::lock_guard lock{mutex};
     refused = false;
+    refusedAll = refusedAll && selected && !selected->empty();
   }
   /// Whether another client has written over a record of ours just now: its holder may not know. Told once, and not
   /// with each of that client's heartbeats.
@@ -155,12 +156,13 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
 
   void failed(int status, const std::string& why) {
     endStream();
-    const bool refused = status == 401 || status == 403;
-    if (refused && progress_->refuse()) {
-      core_->logger.log(LogLevel::warn, core_->where +
-                                            ": Leases cannot be watched, so a hand-over is seen only by "
-                                            "polling. Grant list and watch on leases (" +
-                                            why + ")");
+    const bool lacksRight = status == 403;
+    const bool refused = lacksRight || status == 401;
+    if (refused && progress_->refuse(lacksRight)) {
+      core_->logger.log(LogLevel::warn,
+                        core_->where + ": Leases cannot be watched, so a hand-over is seen only by polling. " +
+                            (lacksRight ? "Grant list and watch on leases" : "Check the token or the certificate") +
+                            " (" + why + ")");
     }
     const stored::StreamEnd end{why, refused ? refusedPause : std::chrono::minutes{0}};
     permit_.call([&] { handlers_.onEnd(end); });
