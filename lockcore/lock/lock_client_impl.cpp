@@ -179,13 +179,6 @@ void LockClient::Impl::left() {
   if (--leaving_ == 0 && sessions_.empty()) allEnded_.notify_all();
 }
 
-std::shared_ptr<CallbackLane> LockClient::Impl::newLane() {
-  auto lane = std::make_shared<CallbackLane>(common_->executor);
-  const std::lock_guard lock{mutex_};
-  lanes_.add(lane);
-  return lane;
-}
-
 std::optional<LockError> LockClient::Impl::whyNotWait(const LeaseKey& key) const {
   if (!isHere()) return std::nullopt;  // refused for another reason
   const std::shared_ptr<Scheduler> loop = scheduler();
@@ -218,17 +211,17 @@ std::vector<LeaseKey> LockClient::Impl::held() const {
   return keys;
 }
 
-std::vector<CallbackLaneList::Lane> LockClient::Impl::lanes() const {
+std::vector<std::shared_ptr<CallbackLane>> LockClient::Impl::lanes() const {
   const std::lock_guard lock{mutex_};
-  std::vector<CallbackLaneList::Lane> all = lanes_.all();
+  std::vector<std::shared_ptr<CallbackLane>> all = lanes_.all();
   all.push_back(lane_);
   return all;
 }
 
 bool LockClient::Impl::mustNotBlock() const {
   const std::shared_ptr<Scheduler> loop = scheduler();
-  const std::vector<CallbackLaneList::Lane> all = lanes();
-  const auto runs = [](const CallbackLaneList::Lane& lane) { return lane->isCurrent(); };
+  const std::vector<std::shared_ptr<CallbackLane>> all = lanes();
+  const auto runs = [](const std::shared_ptr<CallbackLane>& lane) { return lane->isCurrent(); };
   return (loop && loop->isCurrent()) || std::any_of(all.begin(), all.end(), runs);
 }
 
@@ -272,6 +265,7 @@ CloseReport LockClient::Impl::close() {
 }
 
 void LockClient::Impl::abandon() {
+  endObservers();
   const std::vector<SessionPtr> all = beginClose();
   const Patience patience = patienceFor(all);
   const bool waits = !mustNotBlock();
@@ -283,7 +277,7 @@ void LockClient::Impl::abandon() {
   if (!waits) return;
   if (!report.clean())
     common_->logger.log(LogLevel::warn, common_->candidate + ": a lock was left to expire at the end");
-  for (const CallbackLaneList::Lane& lane : lanes()) lane->waitIdle(patience.left());
+  for (const std::shared_ptr<CallbackLane>& lane : lanes()) lane->waitIdle(patience.left());
   for (const SessionPtr& session : all) session->detach();
   std::shared_ptr<Scheduler> last;  // destroyed after the lock is released
   const std::lock_guard lock{mutex_};

@@ -71,29 +71,28 @@ class LockMemories {
   std::list<LeaseKey> order_{};
 };
 
-/// A lane is known for as long as its owner or a callback of it is there. Not thread-safe.
-class CallbackLaneList {
+/// Each callback lane, or observer, is known for as long as its owner or a callback of it is there. Not thread-safe.
+template <class T>
+class WeakList {
  public:
-  using Lane = std::shared_ptr<CallbackLane>;
-
-  void add(const Lane& lane) {
-    if (lanes_.size() >= cleanAt_) {  // each time after as many more as were left: that costs little for each
-      std::erase_if(lanes_, [](const std::weak_ptr<CallbackLane>& one) { return one.expired(); });
-      cleanAt_ = std::max<std::size_t>(16, 2 * lanes_.size());
+  void add(const std::shared_ptr<T>& added) {
+    if (list_.size() >= cleanAt_) {  // each time after as many more as were left: that costs little for each
+      std::erase_if(list_, [](const std::weak_ptr<T>& one) { return one.expired(); });
+      cleanAt_ = std::max<std::size_t>(16, 2 * list_.size());
     }
-    lanes_.emplace_back(lane);
+    list_.emplace_back(added);
   }
 
-  [[nodiscard]] std::vector<Lane> all() const {
-    std::vector<Lane> all;
-    for (const auto& one : lanes_) {
-      if (Lane lane = one.lock()) all.push_back(std::move(lane));
+  [[nodiscard]] std::vector<std::shared_ptr<T>> all() const {
+    std::vector<std::shared_ptr<T>> all;
+    for (const std::weak_ptr<T>& one : list_) {
+      if (auto there = one.lock()) all.push_back(std::move(there));
     }
     return all;
   }
 
  private:
-  std::vector<std::weak_ptr<CallbackLane>> lanes_{};
+  std::vector<std::weak_ptr<T>> list_{};
   std::size_t cleanAt_{16};
 };
 
@@ -146,19 +145,19 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] const LockClientOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::shared_ptr<Scheduler> scheduler() const;
   [[nodiscard]] const std::shared_ptr<CallbackLane>& lane() const noexcept { return lane_; }
-  /// A lane for callbacks that belong to one lock or observer.
-  [[nodiscard]] std::shared_ptr<CallbackLane> newLane();
 
   /// One read of the store; waits for the answer.
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key) const;
   [[nodiscard]] LockResult<std::vector<LeaseView>> list(const std::string& prefix) const;
   [[nodiscard]] LockResult<void> scan(const std::string& prefix,
                                       const std::function<bool(const LeaseView&)>& each) const;
-  [[nodiscard]] std::unique_ptr<RandomSource> randomness() const;
+  [[nodiscard]] LockResult<LeaseObserver> observe(const LeaseKey& key, LeaseObserver::Callback changed);
 
  private:
   class SharedRandom;
 
+  [[nodiscard]] std::unique_ptr<RandomSource> randomness() const;
+  void endObservers();
   void prepare();
   void livenessFileFound(std::optional<LivenessFile> livenessFile);
   void askSchema();
@@ -174,7 +173,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::vector<SessionPtr> beginClose();
   [[nodiscard]] Patience patienceFor(const std::vector<SessionPtr>& all) const;
   CloseReport awaitEnds(const std::vector<SessionPtr>& all, const Patience& patience);
-  [[nodiscard]] std::vector<CallbackLaneList::Lane> lanes() const;
+  [[nodiscard]] std::vector<std::shared_ptr<CallbackLane>> lanes() const;
   /// In a callback of the client, and on its scheduler.
   [[nodiscard]] bool mustNotBlock() const;
 
@@ -190,7 +189,8 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   bool closed_{false};
   std::map<LeaseKey, SessionPtr> sessions_{};
   int leaving_{0};  ///< sessions that have ended and are still telling their users
-  CallbackLaneList lanes_{};
+  WeakList<CallbackLane> lanes_{};
+  WeakList<LeaseObserver::Impl> observers_{};
   std::map<LeaseKey, std::deque<SessionPtr>> waiting_{};  ///< sessions that wait for a release of the same key
   std::map<LeaseKey, ReleaseResult> endings_{};           ///< results since close() began
   LockMemories memories_;

@@ -1,9 +1,11 @@
 // What a lock client does without a lock: it reads, lists and follows.
+#include <atomic>
 #include <utility>
 
 #include "lock_client_impl.hpp"
 #include "lockcore/port/extended_store.hpp"
 #include "lockcore/port/lock_errors.hpp"
+#include "lockcore/runtime/call_permit.hpp"
 #include "lockcore/runtime/store_answer.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
@@ -82,9 +84,13 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
     driver_->submit(event::Start{});
   }
 
-  /// The user's last handle is destroyed. A callback that is still running keeps this object alive, but must not keep
-  /// the scheduler: its loop may be gone before the callback returns.
-  void end() noexcept { driver_->close(); }
+  /// The user's last handle is destroyed, or the client is. No callback begins any more. One that is still running
+  /// keeps this object alive, but must not keep the scheduler: its loop may be gone before the callback returns.
+  void end() noexcept {
+    ended_.store(true);
+    posting_.revoke();
+    driver_->close();
+  }
 
   [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
   [[nodiscard]] std::optional<LeaderInfo> holder() const { return driver_->status().leader; }
@@ -92,11 +98,13 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
  private:
   void take(const std::optional<LeaderInfo>& leader) {
     if (!changed_) return;
-    lane_->post([weak = weak_from_this(), leader] {
-      const auto self = weak.lock();
-      if (!self) return;  // the user's handle is destroyed
-      const auto what = whatThrown([&] { self->changed_(leader); });
-      if (what) self->logger_.log(LogLevel::error, "an observer's callback threw: " + *what);
+    posting_.call([&] {
+      lane_->post([weak = weak_from_this(), leader] {
+        const auto self = weak.lock();
+        if (!self || self->ended_.load()) return;
+        const auto what = whatThrown([&] { self->changed_(leader); });
+        if (what) self->logger_.log(LogLevel::error, "an observer's callback threw: " + *what);
+      });
     });
   }
 
@@ -105,6 +113,8 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
   const Logger logger_;
   const Callback changed_;
   std::unique_ptr<LeaseDriver> driver_{};
+  std::atomic<bool> ended_{false};
+  CallPermit posting_{};  ///< so that nothing reaches the executor once this has ended
 };
 
 std::optional<LeaderInfo> LeaseObserver::holder() const {
@@ -113,14 +123,29 @@ std::optional<LeaderInfo> LeaseObserver::holder() const {
 }
 
 LockResult<LeaseObserver> LockClient::observe(const LeaseKey& key, LeaseObserver::Callback changed) {
-  if (!impl_->isHere()) return inChild();
-  const auto timing = checked(key, AcquireOptions{}, impl_->options().lease, *impl_->common().store);
+  return impl_->observe(key, std::move(changed));
+}
+
+void LockClient::Impl::endObservers() {
+  std::unique_lock lock{mutex_};
+  const auto all = observers_.all();
+  lock.unlock();
+  for (const auto& observer : all) observer->end();
+}
+
+LockResult<LeaseObserver> LockClient::Impl::observe(const LeaseKey& key, LeaseObserver::Callback changed) {
+  if (!isHere()) return inChild();
+  const auto timing = checked(key, AcquireOptions{}, options_.lease, *common_->store);
   if (timing.has_error()) return invalidOptionsError(key, timing.error());
-  const std::shared_ptr<Scheduler> scheduler = impl_->scheduler();
-  auto lane = impl_->newLane();
-  auto observer = std::make_shared<LeaseObserver::Impl>(std::move(lane), impl_->options().logger, std::move(changed));
-  MachineOptions machine{key, impl_->common().candidate + ".observer", timing->timing};
-  observer->begin(std::move(machine), impl_->common().store, scheduler, impl_->randomness());
+  const auto lane = std::make_shared<CallbackLane>(common_->executor);
+  auto observer = std::make_shared<LeaseObserver::Impl>(lane, options_.logger, std::move(changed));
+  {
+    const std::lock_guard lock{mutex_};
+    lanes_.add(lane);
+    observers_.add(observer);
+  }
+  MachineOptions machine{key, common_->candidate + ".observer", timing->timing};
+  observer->begin(std::move(machine), common_->store, scheduler(), randomness());
   auto* const shown = observer.get();
   return LeaseObserver{{shown, [observer = std::move(observer)](LeaseObserver::Impl*) mutable {
                           observer->isHere() ? observer->end() : leaveToParent(std::move(observer));

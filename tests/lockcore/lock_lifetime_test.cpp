@@ -48,6 +48,34 @@ TEST_F(LockLifetime, aRunningCallbackOfAnObserverDoesNotKeepTheScheduler) {
   EXPECT_TRUE(told);
 }
 
+/// What the callback uses may be gone with the client, whether or not the user still has the observer.
+TEST_F(LockLifetime, anObserverEndsWithItsClient) {
+  for (const bool onItsThread : {true, false}) {
+    auto client = world.makeClient("a");
+    const auto other = world.makeClient("b");
+    int told = 0;
+    const LeaseObserver observer = client->observe({"orders"}, [&](const auto&) { ++told; }).value();
+    Lock lock = world.acquireNow(*other, "orders");
+    world.pass(4s);
+    ASSERT_TRUE(observer.holder());
+    ASSERT_TRUE(world.release(lock) == ReleaseResult::released);
+    world.scheduler->advance(4s);  // the news waits on the executor
+    const int before = told;
+    const auto destroy = [&] { return client.reset(), 0; };
+    onItsThread ? destroy() : world.blocking(destroy);
+    EXPECT_FALSE(observer.holder());
+    const int atEnd = told;
+    EXPECT_TRUE(!onItsThread || atEnd == before) << "what has waited does not begin";
+    const auto reads = world.store->calls(Operation::read);
+    world.pass(30s);
+    EXPECT_EQ(world.store->calls(Operation::read), reads) << "nobody asks any more";
+    Lock again = world.acquireNow(*other, "orders");
+    world.pass(4s);
+    EXPECT_EQ(told, atEnd) << "nothing is told after the client's end";
+    world.release(again);
+  }
+}
+
 TEST_F(LockLifetime, aCopyOfAnObserverStillFollows) {
   const auto client = world.makeClient("a");
   const auto other = world.makeClient("b");

@@ -84,11 +84,13 @@ struct TENURE_API CloseReport {
   [[nodiscard]] bool clean() const noexcept;
 };
 
-/// Follows one key without ever competing for it; ends with the handle.
+/// Follows one key without ever competing for it, until its last copy or its client is destroyed. After either no
+/// callback begins. One that is running then is waited for by ~LockClient alone.
 class TENURE_API LeaseObserver {
  public:
   /// The holder of the lock now, as far as it was seen; the optional is empty if there is none.
   using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
+  /// The same at this call; empty also once the observer has ended.
   [[nodiscard]] std::optional<LeaderInfo> holder() const;
 
  private:
