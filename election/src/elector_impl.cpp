@@ -171,22 +171,27 @@ std::optional<ReleaseResult> ElectorImpl::awaitStopped(const Patience& patience)
 void ElectorImpl::abandon() { abandon(patienceOfStop(group_.timing())); }
 
 void ElectorImpl::abandon(const Patience& patience) {
-  if (mustNotBlock()) return leave(patience);
+  mustNotBlock() ? leave(patience) : abandonAll({shared_from_this()}, patience);
+}
+
+void ElectorImpl::abandonAll(const std::vector<std::shared_ptr<ElectorImpl>>& electors, const Patience& patience) {
+  bool inTime = true;
+  for (const auto& elector : electors) inTime = elector->endWithin(patience) && inTime;
+  const Patience rest = inTime ? patience : Patience{std::chrono::seconds{1}};
+  for (const auto& elector : electors) elector->awaitCallbacks(rest);
+}
+
+/// False: its work is asked to stop only now, because the scheduler stands still (a loop of the user that was stopped
+/// first), so that the machine could not end the term.
+bool ElectorImpl::endWithin(const Patience& patience) {
   requestStop();
-  const bool ended = awaitStopped(patience).has_value();
-  nanoseconds grace{0};
-  if (const auto term = ended ? nullptr : takeTerm()) {
-    // The scheduler stands still (a loop of the user that was stopped first), so the machine cannot end the term.
+  if (awaitStopped(patience)) return true;
+  const auto term = takeTerm();
+  if (term) {
     endTerm(term, {RevokeReason::stopped, "the elector was destroyed while its scheduler did not run", term->token});
-    grace = std::chrono::seconds{1};
   }
-  if (!ended) answerStops(ReleaseResult::unknown);
-  termLane_->waitIdle(std::max(patience.left(), grace));
-  awaitStopCallbacks(std::max(patience.left(), grace));
-  noticeLane_->waitIdle(patience.left());
-  closeDriver();  // a library thread may keep this for a moment; the user's scheduler may be gone by then
-  if (!listeners_.mute()) return log(LogLevel::error, "the elector is destroyed while a callback of it is running");
-  if (ended) listeners_.clear();  // here and now, because a library thread may hold the last reference to this
+  answerStops(ReleaseResult::unknown);
+  return !term;
 }
 
 /// What is left to do is done on the scheduler, which keeps this until then.
@@ -202,13 +207,21 @@ void ElectorImpl::leave(const Patience& patience) {
   if (!endsLater) closeDriver();
 }
 
-void ElectorImpl::awaitStopCallbacks(nanoseconds patience) {
+/// Afterwards no callback begins.
+void ElectorImpl::awaitCallbacks(const Patience& patience) {
   std::shared_ptr<TermHandle> term;
+  bool ended = false;
   {
     const std::lock_guard lock{mutex_};
     term = endedLast_;
+    ended = result_.has_value();
   }
-  if (term) term->stop.awaitCallbacks(patience);
+  termLane_->waitIdle(patience.left());
+  if (term) term->stop.awaitCallbacks(patience.left());
+  noticeLane_->waitIdle(patience.left());
+  closeDriver();  // a library thread may keep this for a moment; the user's scheduler may be gone by then
+  if (!listeners_.mute()) return log(LogLevel::error, "the elector is destroyed while a callback of it is running");
+  if (ended) listeners_.clear();  // here and now, because a library thread may hold the last reference to this
 }
 
 void ElectorImpl::closeDriver() {

@@ -62,8 +62,11 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   ReleaseResult stop();
   /// The user's handle is destroyed.
   void abandon();
-  /// The same, but waits no longer than `patience`.
+  /// The same, but waits no longer than `patience`; as abandonAll().
   void abandon(const Patience& patience);
+  /// The same for several, where something may wait. If a scheduler stands still, their callbacks, which were asked to
+  /// stop only after `patience`, have one second more, all of them together.
+  static void abandonAll(const std::vector<std::shared_ptr<ElectorImpl>>& electors, const Patience& patience);
   /// The same where nothing may wait.
   void leave(const Patience& patience);
   /// The scheduler keeps `owner` until this has stopped; see LeaseDriver::keep.
@@ -101,7 +104,8 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   void answerStops(std::optional<ReleaseResult> orElse = {});
   [[nodiscard]] ElectorView viewOn(std::shared_ptr<LeaseAccount> account) const;
   [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
-  void awaitStopCallbacks(std::chrono::nanoseconds patience);
+  [[nodiscard]] bool endWithin(const Patience& patience);
+  void awaitCallbacks(const Patience& patience);
 
   // On the scheduler.
   void take(const LeaseNotice& notice);

@@ -211,7 +211,9 @@ void ShardedElector::Impl::abandon() {
   const Patience patience = patienceOfStop(group_.timing());
   requestStop();
   static_cast<void>(awaitEnd(patience));  // if the scheduler stands still, each elector ends its own term below
-  for (const CandidacyPtr& candidacy : candidacies()) candidacy->elector->abandon(patience);
+  std::vector<std::shared_ptr<Elector>> electors;
+  for (const CandidacyPtr& candidacy : candidacies()) electors.push_back(candidacy->elector);
+  Elector::abandonAll(electors, patience);
   answerStops(ReleaseResult::unknown);
   stopLane_->waitIdle(patience.left());
   link_->close();

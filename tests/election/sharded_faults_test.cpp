@@ -1,5 +1,6 @@
 // The life of a sharded elector: misuse, unusual ends, forks.
 #include <algorithm>
+#include <future>
 #include <map>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -51,6 +52,32 @@ TEST_P(ShardedElectorLife, BadOptionsAreRefusedByName) {
   EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards.listInterval = 9ms; })), "shards.listInterval");
   EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards.listInterval = 5001ms; })), "shards.listInterval");
   EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.group = std::string(1900, 'g'); })), "group");
+}
+
+/// The program stopped its loop first. All shards share the one second beyond what stop() may take, 1.1 s here.
+TEST_P(ShardedElectorLife, AllShardsShareTheSecondMoreIfTheSchedulerStandsStill) {
+  const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms, .drainTimeout = 0ms}; };
+  std::promise<void> release;
+  std::atomic<int> working{0}, stopped{0};
+  ShardListener blocking;
+  blocking.onShardElected = [&, released = release.get_future().share()](const Shard&, const Leadership& term) {
+    ++working;
+    released.wait();
+    stopped += term.stopToken().stop_requested() ? 1 : 0;
+    --working;
+  };
+  Runtime threaded = runtime();
+  threaded.executor = {};
+  auto elector = std::make_unique<ShardedElector>(group("a", memory_, brief), std::move(blocking), std::move(threaded));
+  elector->start();
+  ASSERT_TRUE(eventually([&] { return advance(1ms), working == 12; }));
+  const auto from = std::chrono::steady_clock::now();
+  elector.reset();  // nobody runs the clock meanwhile
+  EXPECT_LT(std::chrono::steady_clock::now() - from, 6s);
+  EXPECT_EQ(working, 12);
+  release.set_value();
+  ASSERT_TRUE(eventually([&] { return working == 0; }));
+  EXPECT_EQ(stopped, 12);
 }
 
 /// A store is the user's code. Each shard's elector asks for the name, too, on the renewal thread.

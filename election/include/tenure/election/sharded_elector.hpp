@@ -78,7 +78,8 @@ class TENURE_API ShardedElector {
   /// and std::system_error as LeaderElector does.
   explicit ShardedElector(Group group, ShardListener listener = {}, Runtime runtime = {});
 
-  /// Calls stop(), then does what ~LeaderElector does, for every shard; in total at most as long as stop() may take.
+  /// Calls stop(), then does what ~LeaderElector does, for all shards together; in total at most as long as stop() may
+  /// take (+ 1 s if your scheduler does not run).
   ~ShardedElector();
   ShardedElector(ShardedElector&&) noexcept;
   ShardedElector& operator=(ShardedElector&&) noexcept;
