@@ -69,7 +69,9 @@ LeaseCounts ElectorView::counts() const noexcept { return parts_->account->count
 std::vector<TermEvent> ElectorView::events() const { return parts_->account->events(); }
 std::int64_t ElectorView::electedAtMillis() const noexcept { return parts_->account->electedAtMillis(); }
 std::chrono::nanoseconds ElectorView::overdue() const noexcept {
-  return parts_->account->overdue(parts_->clock->now());
+  const std::shared_ptr<LeaseDriver> driver = parts_->driver.lock();
+  const bool ended = !driver || driver->isClosed();
+  return ended ? std::chrono::nanoseconds{0} : parts_->account->overdue(parts_->clock->now());
 }
 
 const std::string& ShardsView::group() const noexcept { return board_->group(); }

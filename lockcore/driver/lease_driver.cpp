@@ -22,10 +22,10 @@ std::optional<LeaseStatus> LeaseDriver::Link::tryStatus() const {
 }
 void LeaseDriver::Link::close() noexcept {
   if (!mark_.isHere()) return;
+  closed_.store(true);
   std::shared_ptr<Impl> last;  // destroyed after the lock is released: it releases the store and more
   const std::lock_guard lock{mutex_};
   last.swap(impl_);
-  if (last) last->close();
 }
 
 LeaseDriver::LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
@@ -40,6 +40,7 @@ LeaseDriver::LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std
 LeaseDriver::~LeaseDriver() { close(); }
 
 void LeaseDriver::close() noexcept { link_->close(); }
+bool LeaseDriver::isClosed() const noexcept { return link_->isClosed(); }
 void LeaseDriver::submit(LeaseEvent event) {
   link_->post([event = std::move(event)](Impl& impl) { impl.pump(event); });
 }
@@ -82,7 +83,7 @@ bool isMisconfigured(const std::optional<StoreError>& error) {
 }  // namespace
 
 void LeaseDriver::Impl::pump(const LeaseEvent& event) {
-  if (closed_.load()) return;
+  if (link_->isClosed()) return;
   const Instant now = scheduler_->now();
   if (checksSchema_ && std::holds_alternative<event::Start>(event)) ensureSchema();
   if (account_) account_->took(event, machine_.term().token, now);
@@ -125,7 +126,7 @@ void LeaseDriver::Impl::endLedTerm(FencingToken token) {
 void LeaseDriver::Impl::take(LeaseActions actions) {
   keepWatch();  // before a read is sent, so that no change can fall between the read and the watch
   for (LeaseAction& action : actions) {
-    if (closed_.load()) return;
+    if (link_->isClosed()) return;
     std::visit([this](auto& a) { perform(std::move(a)); }, action);
   }
 }
@@ -142,7 +143,7 @@ void LeaseDriver::Impl::ensureSchema() {
 }
 
 void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
-  if (closed_.load() || machine_.state() == LeaseState::stopped) return;
+  if (link_->isClosed() || machine_.state() == LeaseState::stopped) return;
   const bool news = schema_ != status;
   {
     const std::lock_guard lock{mutex_};
@@ -162,7 +163,7 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   // In a long outage these checks must not add much to the polls.
   const auto wait = passes ? std::exchange(schemaPause_, std::min(schemaPause_ * 2, longest)) : longest;
   schemaTimer_ = scheduler_->schedule(wait, [weak = weak_from_this()] {
-    if (const auto self = weak.lock(); self && !self->closed_.load()) self->ensureSchema();
+    if (const auto self = weak.lock(); self && !self->link_->isClosed()) self->ensureSchema();
   });
 }
 

@@ -48,6 +48,8 @@ class TENURE_API LeaseDriver {
   /// store or a user reaches the scheduler. Only a task of the driver that is running on the scheduler at that moment
   /// keeps the scheduler alive, until that task ends.
   void close() noexcept;
+  /// Waits for no lock.
+  [[nodiscard]] bool isClosed() const noexcept;
 
   /// Has the scheduler run `task` after this time, unless the driver is closed before. False: it is closed already.
   bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task);

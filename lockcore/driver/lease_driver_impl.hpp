@@ -76,8 +76,10 @@ class LeaseDriver::Link {
   }
   [[nodiscard]] std::optional<LeaseStatus> tryStatus() const;
   void close() noexcept;
+  [[nodiscard]] bool isClosed() const noexcept { return closed_.load(); }
 
  private:
+  std::atomic<bool> closed_{false};
   static constexpr std::int64_t noProgress = INT64_MIN;
   std::atomic<std::int64_t> progressedAt_{noProgress};
   const ProcessMark mark_{};
@@ -105,7 +107,6 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
   [[nodiscard]] bool withdraw();
-  void close() noexcept { closed_.store(true); }
   [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept { return readTerm_; }
   [[nodiscard]] LeaseStatus status() const {
     const Instant now = scheduler_->now();
@@ -211,8 +212,6 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   ErrorLog errors_{};
   std::chrono::nanoseconds lastErrorSeen_{-1};  ///< time of that error, by the clock that counts suspend
   std::chrono::seconds schemaPause_{2};         ///< until the next check after an error that passes by itself
-
-  std::atomic<bool> closed_{false};
 
   // Changed on the scheduler under the lock, so tasks of the scheduler read it without the lock.
   mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows

@@ -122,6 +122,18 @@ TEST(ElectorView, OutlivesItsElector) {
   EXPECT_EQ(kindsOf(view), (std::vector{Kind::elected, Kind::revoked}));
 }
 
+/// A server that keeps the view would report for ever that this process hangs.
+TEST(ElectorView, NothingIsDueOfAnElectorWhoseLoopEndedFirst) {
+  Stage stage;
+  Candidate a = stage.threaded("a", {}, [](GroupOptions& options) { options.lease = {.duration = 100ms}; });
+  const ElectorView view = a->view();
+  a->start();
+  ASSERT_TRUE(stage.advanceUntil([&] { return a->isLeader(); }));
+  delete a.elector.release();  // nobody runs the stage meanwhile
+  stage.pause(1h);
+  EXPECT_EQ(view.overdue(), 0ns);
+}
+
 TEST(ElectorView, NextElectorContinuesTheCounts) {
   Stage stage;
   auto [a, first] = leaderOn(stage);

@@ -22,8 +22,8 @@ struct LeaderStanding {
 };
 
 /// Made by LeaderElector::view. Cheap to copy. It may be used from any thread and after the elector is gone; then it
-/// does not lead, and its state is `stopped`. No call waits for a lock, so each answers even if the renewal thread, a
-/// callback or a store hangs. In a forked child nothing leads.
+/// does not lead, its state is `stopped`, and nothing is due. No call waits for a lock, so each answers even if the
+/// renewal thread, a callback or a store hangs. In a forked child nothing leads.
 ///
 /// A default-constructed view is of no elector: only `operator bool` may be called.
 class TENURE_API ElectorView {
