@@ -66,6 +66,17 @@ std::string withTerm(const std::string& update) {
   return update.substr(0, end) + " #tenureFence = :tenureTerm," + update.substr(end);
 }
 
+/// Of a condition, which is put in parentheses behind the fence's. There are no texts in quotes in it, so each
+/// parenthesis counts.
+bool closesWhatItOpens(const std::string& condition) {
+  int open = 0;
+  for (const char c : condition) {
+    if (c == '(') ++open;
+    if (c == ')' && --open < 0) return false;
+  }
+  return open == 0;
+}
+
 /// The parts of the request that the caller gives.
 FenceResult<object> bareRequest(const DynamoDbWrite& write) {
   if (write.table.empty()) return misuse("it names no table");
@@ -75,6 +86,8 @@ FenceResult<object> bareRequest(const DynamoDbWrite& write) {
   if ((write.kind == DynamoDbWrite::Kind::update) == write.update.empty()) {
     return misuse("an update needs an update expression, and no other write may have one");
   }
+  if (!closesWhatItOpens(write.condition))
+    return misuse("parentheses do not match in the condition " + write.condition);
   object out{{"TableName", write.table}};
   out[write.kind == DynamoDbWrite::Kind::put ? "Item" : "Key"] = *item;
   if (!write.update.empty()) out["UpdateExpression"] = write.update;

@@ -108,6 +108,20 @@ TEST(DynamoDbAnswers, anUpdateKeepsItsExpressionAroundTheTerm) {
   EXPECT_EQ(sent("ADD ASSET :n"), "SET #tenureFence = :tenureTerm ADD ASSET :n");
 }
 
+TEST(DynamoDbAnswers, aConditionThatWouldOpenTheFenceIsNotSent) {
+  const auto service = std::make_shared<LyingService>(200, R"({"ConsumedCapacity":{"TableName":"t"}})");
+  DynamoDbWrite write = put;
+  for (const char* open : {"b = :x) OR (attribute_exists(id)", "(b = :x", "b = :x)", ")("}) {
+    write.condition = open;
+    const auto written = over(service).write(stamp, write);
+    ASSERT_TRUE(written.has_error()) << service->asked();
+    EXPECT_EQ(FenceError{written.error()}.writeError()->error.errorClass, ErrorClass::misconfigured);
+  }
+  EXPECT_EQ(service->asked(), "");
+  write.condition = "(b = :x OR size(b) > :x) AND attribute_exists(id)";
+  EXPECT_EQ(over(service).write(stamp, write).value(), DynamoDbWritten::done);
+}
+
 /// Services that do not know ReturnValuesOnConditionCheckFailure do not show the item.
 TEST(DynamoDbAnswers, aRefusalByTheFenceIsNotTakenForTheCallersCondition) {
   const std::string bare = R"({"__type":"x#ConditionalCheckFailedException"})";

@@ -44,7 +44,7 @@ struct DynamoDbWrite {
   std::string table{};
   std::string item{};       ///< put: the whole item; update and erase: its key
   std::string update{};     ///< update: its expression, "SET #n = :v"
-  std::string condition{};  ///< your condition, in addition to the fence's; may be empty
+  std::string condition{};  ///< your condition, in addition to the fence's; its parentheses must match; may be empty
   std::string names{};
   std::string values{};
 };
