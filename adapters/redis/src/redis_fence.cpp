@@ -24,6 +24,9 @@ constexpr std::size_t mostWords = 4'000;  // Lua's stack takes somewhat less tha
 /// the word: stale, foreign (token, holder), damaged (text), failed (the number of the command, Redis's message), done
 /// (one reply for each command).
 ///
+/// The token is written behind the first command, so that a write whose first command is refused leaves none. The lease
+/// is written before it: if this user or server may not write to the hash, no command has run.
+///
 /// Tokens are compared as decimal texts, of which a longer one is greater. This also works for a token that is too
 /// great to be one, which Lua's numbers could not distinguish from others. Each reply has the call's own mark in its
 /// second place, by which it is distinguished from the reply to another command.
@@ -37,8 +40,11 @@ if token then
   if less(mine, token) then return {'stale', mark, token, owner} end
   if mine == token and owner ~= '' and owner ~= holder then return {'foreign', mark, token, owner} end
 end
-if token ~= mine or owner ~= holder then
-  redis.call('HSET', KEYS[1], 'lease', ARGV[3], 'token', mine, 'holder', holder)
+local known = token == mine and owner == holder
+if not known then redis.call('HSET', KEYS[1], 'lease', ARGV[3]) end
+local function remember()
+  if not known then redis.call('HSET', KEYS[1], 'token', mine, 'holder', holder) end
+  known = true
 end
 local out = {'done', mark}
 local at = 6
@@ -52,8 +58,10 @@ for i = 1, tonumber(ARGV[5]) do
   elseif type(reply) == 'number' then
     reply = string.format('%.0f', reply)
   end
+  remember()
   out[#out + 1] = reply
 end
+remember()
 return out
 )lua";
 

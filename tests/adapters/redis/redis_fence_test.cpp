@@ -109,6 +109,17 @@ TEST_F(RedisFenceTest, aRefusedCommandEndsTheWriteThere) {
   EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"1"});
 }
 
+TEST_F(RedisFenceTest, aWriteWhoseFirstCommandIsRefusedLeavesNoToken) {
+  RedisFence fence = open();
+  askRedis(*connection_, {"SET", "text", "x"});
+  const RedisWrite refused{{"text"}, {{"INCR", "text"}}};
+  EXPECT_TRUE(fence.write(stamp(5), refused).has_error());
+  EXPECT_EQ(fence.highestSeen("billing").value(), std::nullopt);
+  EXPECT_TRUE(fence.write(stamp(4), {}));
+  EXPECT_TRUE(fence.write(stamp(5, "b#1"), refused).has_error());
+  EXPECT_EQ(fence.highestSeen("billing").value(), stamp(4));
+}
+
 TEST_F(RedisFenceTest, aKeyThatHoldsNoTokenFailsClosed) {
   RedisFence fence = open();
   askRedis(*connection_, {"HSET", "tenure:fence:billing", "token", "1e9"});
