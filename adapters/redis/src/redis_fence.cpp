@@ -93,6 +93,7 @@ class RedisFence::Impl {
  private:
   [[nodiscard]] static std::string nameOf(const redisContext& connection) {
     if (connection.connection_type == REDIS_CONN_UNIX) return std::string{"redis "} + connection.unix_sock.path;
+    if (connection.tcp.host == nullptr) return "redis fd " + std::to_string(connection.fd);  // redisConnectFd
     return std::string{"redis "} + connection.tcp.host + ':' + std::to_string(connection.tcp.port);
   }
   [[nodiscard]] std::string keyOf(const std::string& lease) const {

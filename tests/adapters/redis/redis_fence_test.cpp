@@ -1,4 +1,6 @@
 #include <csignal>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <gtest/gtest.h>
 
@@ -118,6 +120,18 @@ TEST_F(RedisFenceTest, aWriteWhoseFirstCommandIsRefusedLeavesNoToken) {
   EXPECT_TRUE(fence.write(stamp(4), {}));
   EXPECT_TRUE(fence.write(stamp(5, "b#1"), refused).has_error());
   EXPECT_EQ(fence.highestSeen("billing").value(), stamp(4));
+}
+
+TEST_F(RedisFenceTest, aConnectionMadeFromADescriptorHasAName) {
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  server_.socket().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const test::RedisConnection own{redisConnectFd(descriptor)};
+  RedisFence fence = RedisFence::open(own.get()).value();
+  const FenceError error = fence.write(stamp(5), {.commands = {RedisCommand{}}}).error();
+  EXPECT_EQ(error.message.find("redis fd " + std::to_string(descriptor) + ": "), 0U) << error.message;
 }
 
 TEST_F(RedisFenceTest, aKeyThatHoldsNoTokenFailsClosed) {
