@@ -150,8 +150,8 @@ Exchange::Request Exchange::toForward(RequestParser& parser, const std::string& 
   mayReuse_ = (parser.is_done() && body.empty()) || !mayLeaveBodyUnread(method_);
   if (!mayReuse_) request.keep_alive(false);
   request.insert(http::field::via, "1.1 tenure-fence");
-  if (!body.empty() && wasChunked) request.content_length(body.size());
-  if (body.empty() && wasChunked) request.chunked(true);
+  if (wasChunked && parser.is_done()) request.content_length(body.size());
+  if (wasChunked && !parser.is_done()) request.chunked(true);
   return request;
 }
 

@@ -3,8 +3,10 @@
 #include <fstream>
 #include <future>
 #include <list>
+#include <mutex>
 #include <sys/stat.h>
 
+#include <boost/asio/read_until.hpp>
 #include <gtest/gtest.h>
 
 #include "adapters/gateway/http_connection.hpp"
@@ -234,10 +236,11 @@ class SignedRequests : public ProxyLimits {
     all.insert(all.end(), more.begin(), more.end());
     start(service, all);
   }
-  [[nodiscard]] std::string head(const std::string& body, const std::string& more) const {
-    std::string out = "PUT /config HTTP/1.1\r\nHost: h\r\n";
+  [[nodiscard]] std::string head(const std::string& body, const std::string& more,
+                                 const std::string& method = "PUT") const {
+    std::string out = method + " /config HTTP/1.1\r\nHost: h\r\n";
     for (const auto& [name, value] :
-         fenceHeaders({"billing", FencingToken{5}, "a#1"}, "PUT", "/config", body, &signer_)) {
+         fenceHeaders({"billing", FencingToken{5}, "a#1"}, method, "/config", body, &signer_)) {
       out += name + ": " + value + "\r\n";
     }
     return out + more;
@@ -278,6 +281,33 @@ TEST_F(SignedRequests, replayedHeadersGetNoMemoryForTheirBodies) {
   }
   expectSmall();
   EXPECT_EQ(statusOf(head("", "\r\n")), 200U);
+}
+
+/// A service that leaves bodies of these methods unread takes what comes behind the header for the next request.
+TEST_F(SignedRequests, anEmptyBodyInChunksIsForwardedAsNone) {
+  std::mutex mutex;
+  std::vector<std::string> requests;  // guarded by mutex
+  RawService service{[&](RawService& self, tcp::socket& socket, const std::string& received) {
+    boost::system::error_code ended;
+    for (std::string unread = received; !ended;) {
+      const std::size_t end = unread.find("\r\n\r\n") + 4;
+      {
+        const std::lock_guard lock{mutex};
+        requests.push_back(unread.substr(0, end));
+      }
+      unread.erase(0, end);
+      if (!self.send(socket, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) return;
+      boost::asio::read_until(socket, boost::asio::dynamic_buffer(unread), "\r\n\r\n", ended);
+    }
+  }};
+  startWithKeys(service.port(), "config");
+  for (const std::string method : {"DELETE", "GET", "DELETE"}) {
+    EXPECT_EQ(statusOf(head("", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", method)), 200U);
+    const std::lock_guard lock{mutex};
+    EXPECT_TRUE(requests.back().starts_with(method)) << requests.back();
+  }
+  const std::lock_guard lock{mutex};
+  EXPECT_EQ(requests.size(), 3U);
 }
 
 /// A client that has seen a request of a former term cannot use up memory that the present term needs.
