@@ -126,7 +126,7 @@ class Proxy {
       asio::co_spawn(io_, sendAway(Stream{std::move(socket)}, textOf(client)), asio::detached);
       return;
     }
-    const auto session = std::make_shared<Session>(Stream{std::move(socket)}, shared_, textOf(client));
+    const auto session = std::make_shared<Session>(Stream{std::move(socket)}, shared_, textOf(client), group);
     clients_.add(session, group);
     asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr& thrown) {
       if (thrown) shared_.logger.log(LogLevel::error, "a client's connection ended by an unexpected error");

@@ -105,7 +105,7 @@ Task<bool> Session::refuseAndClose(const HttpProblem& problem) {
 
 Task<bool> Session::forward(RequestParser& parser) {
   std::string body;
-  HeldBytes held{shared_};
+  HeldBytes held{shared_, group_};
   if (shared_.settings.readsBodies && !parser.is_done() && parser.get().count(std::string{fenceHeaderName}) != 0) {
     const auto early = shared_.fence.problemByHead(fencedRequest(parser.get()));
     if (early) co_return co_await refuse(parser, *early);

@@ -16,11 +16,12 @@ namespace tenure::gateway {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// `client`: its address, for the log.
-  Session(Stream stream, Shared& shared, std::string client)
+  /// `client`: its address, for the log. `group`: with whom it shares what one client may have (ClientTable::groupOf).
+  Session(Stream stream, Shared& shared, std::string client, std::string group)
       : stream_{std::move(stream)},
         shared_{shared},
         client_{std::move(client)},
+        group_{std::move(group)},
         buffer_{shared.settings.limits.headerBytes + beyondHeader} {}
 
   /// Runs until the connection ends.
@@ -54,6 +55,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Stream stream_;
   Shared& shared_;
   const std::string client_;
+  const std::string group_;
   beast::flat_buffer buffer_;
   std::optional<Instant> silentSince_{};
   Exchange* exchange_{nullptr};  ///< the one under way

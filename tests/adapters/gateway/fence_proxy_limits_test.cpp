@@ -283,6 +283,23 @@ TEST_F(SignedRequests, replayedHeadersGetNoMemoryForTheirBodies) {
   EXPECT_EQ(statusOf(head("", "\r\n")), 200U);
 }
 
+/// Such bodies keep their memory until the time-out.
+TEST_F(SignedRequests, stalledBodiesOfOneClientKeepNoOtherOut) {
+  LedgerService service;
+  startWithKeys(service.port(), "config");
+  std::list<HttpConnection> stalled;
+  const std::string body(mebibyte - 10, 'x');
+  for (int i = 0; i < 12; ++i) {
+    stalled.emplace_back(proxy_->port());
+    (void)stalled.back().sendRaw(head(body, "Content-Length: " + std::to_string(mebibyte) + "\r\n\r\n" + body));
+  }
+  HttpConnection other{proxy_->port(), "127.0.0.2"};
+  (void)other.sendRaw(head(body, "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body));
+  const auto answer = other.read();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->result_int(), 200U);
+}
+
 /// A service that leaves bodies of these methods unread takes what comes behind the header for the next request.
 TEST_F(SignedRequests, anEmptyBodyInChunksIsForwardedAsNone) {
   std::mutex mutex;

@@ -18,7 +18,7 @@ std::string textOf(boost::beast::string_view text) { return {text.data(), text.s
 bool HttpConnection::connect() {
   if (socket_) return true;
   boost::system::error_code error;
-  socket_.emplace(io_);
+  socket_.emplace(io_, tcp::endpoint{boost::asio::ip::make_address(from_), 0});
   buffer_.clear();
   socket_->connect({boost::asio::ip::address_v4::loopback(), port_}, error);
   if (!error) socket_->set_option(tcp::no_delay{true}, error);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -15,7 +16,8 @@ namespace tenure::test {
 
 class HttpConnection {
  public:
-  explicit HttpConnection(unsigned short port) : port_{port} {}
+  /// `from`: the client's own address.
+  explicit HttpConnection(unsigned short port, std::string from = "127.0.0.1") : port_{port}, from_{std::move(from)} {}
 
   /// One attempt, on a new connection if there is no open one.
   [[nodiscard]] FenceResult<HttpReply> send(const HttpCall& call, const HeaderLines& headers);
@@ -29,6 +31,7 @@ class HttpConnection {
 
  private:
   unsigned short port_;
+  std::string from_;
   boost::asio::io_context io_{};
   std::optional<boost::asio::ip::tcp::socket> socket_{};
   boost::beast::flat_buffer buffer_{};

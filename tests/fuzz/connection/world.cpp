@@ -117,7 +117,7 @@ void World::accept(int socket, std::size_t index) {
   const std::string group = std::to_string(index % 2);
   if (!table_.makeRoom(group)) return;
   const std::string name = "client " + std::to_string(index);
-  const auto session = std::make_shared<proxy::Session>(proxy::Stream{std::move(made)}, shared_, name);
+  const auto session = std::make_shared<proxy::Session>(proxy::Stream{std::move(made)}, shared_, name, group);
   table_.add(session, group);
   proxy::asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr& thrown) {
     require(!thrown, "no connection ends by an exception");
