@@ -28,6 +28,23 @@ std::string messageOf(PGconn* connection, const PGresult* result) {
   return text.empty() ? "no answer" : text;
 }
 
+/// libpq's own notice receiver, which calls the notice processor and needs no argument. Each new connection has it,
+/// also one that is not made, because it has no connection string.
+PQnoticeReceiver usualReceiver() {
+  static const PQnoticeReceiver usual = [] {
+    const std::unique_ptr<PGconn, decltype(&PQfinish)> none{PQconnectStart("none"), &PQfinish};
+    return PQsetNoticeReceiver(none.get(), nullptr, nullptr);
+  }();
+  return usual;
+}
+
+/// A warning with a context comes from code that the statement runs, such as a deferred trigger.
+bool isServersWarning(const PGresult* notice) {
+  const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  return severity != nullptr && std::string_view{severity} == "WARNING" &&
+         PQresultErrorField(notice, PG_DIAG_CONTEXT) == nullptr;
+}
+
 std::string adviceFor(std::string_view state) {
   if (state == "40001" || state == "40P01") return "; roll back and make the whole write again";
   if (state == "55P03") return "; another writer held the lock for the whole lockTimeout";
@@ -76,6 +93,21 @@ ErrorClass classOf(std::string_view state) noexcept {
 Result Connection::exec(const std::string& sql) const {
   const PlainLocale plain;  // libpq words its errors while it works, not when it is asked for them
   return Result{PQexec(connection_, sql.c_str())};
+}
+
+bool Connection::hearsWarnings() const {
+  return PQsetNoticeReceiver(connection_, nullptr, nullptr) == usualReceiver();  // which changes nothing
+}
+
+Result Connection::execHearing(const std::string& sql, std::string& warning) const {
+  const auto hear = [](void* heard, const PGresult* notice) {
+    if (isServersWarning(notice)) *static_cast<std::string*>(heard) = messageOf(nullptr, notice);
+    usualReceiver()(nullptr, notice);
+  };
+  PQsetNoticeReceiver(connection_, hear, &warning);
+  Result result = exec(sql);
+  PQsetNoticeReceiver(connection_, usualReceiver(), nullptr);
+  return result;
 }
 
 std::vector<Result> Connection::execAll(const std::string& sql) const {

@@ -37,6 +37,11 @@ class Connection {
   [[nodiscard]] Result exec(const std::string& sql) const;
   /// The same with the answers to all statements, up to the one that failed. Never empty; a null one is no answer.
   [[nodiscard]] std::vector<Result> execAll(const std::string& sql) const;
+  /// Whether execHearing() may be called: the connection has libpq's own notice receiver. libpq does not tell the
+  /// argument of another one, without which nobody can call it or put it back.
+  [[nodiscard]] bool hearsWarnings() const;
+  /// exec(), and the server's own warning if there is one. The caller's notice processor hears it too.
+  [[nodiscard]] Result execHearing(const std::string& sql, std::string& warning) const;
   /// The text as a literal, with its quotes; empty if it is not text in the connection's encoding.
   [[nodiscard]] std::string literal(const std::string& text) const { return quoted(text, &PQescapeLiteral); }
   [[nodiscard]] std::string identifier(const std::string& text) const { return quoted(text, &PQescapeIdentifier); }

@@ -105,6 +105,11 @@ FenceResult<Seen> PostgresqlFence::Impl::seenIn(const PGresult* row, const std::
 }
 
 std::optional<FenceError> PostgresqlFence::Impl::admit(const TermStamp& stamp, bool own) {
+  if (own && !connection_.hearsWarnings()) {
+    return connection_.misuse(
+        "a notice receiver that was set with PQsetNoticeReceiver keeps the server's warnings about the COMMIT of a "
+        "fenced write from the fence; use PQsetNoticeProcessor instead");
+  }
   const std::vector<Result> answers = connection_.execAll(sql_.begin(stamp, own));
   const PGresult* row = answers.back().get();
   if (!isDone(row)) {
@@ -188,7 +193,10 @@ std::optional<FenceError> PostgresqlFence::Impl::faultOfWork(const Judged& judge
 
 std::optional<FenceError> PostgresqlFence::Impl::finish(bool own) {
   const bool ended = connection_.state() != PQTRANS_INTRANS;
-  const Result closed = ended ? nullptr : connection_.exec(sql_.end(own));
+  std::string warning;
+  const Result closed = ended ? nullptr
+                        : own ? connection_.execHearing(sql_.end(own), warning)
+                              : connection_.exec(sql_.end(own));
   constexpr std::string_view noSuchSavepoint = "3B001";
   if (ended || postgresql_fence::sqlState(closed.get()) == noSuchSavepoint) {
     return connection_.misuse(
@@ -200,7 +208,12 @@ std::optional<FenceError> PostgresqlFence::Impl::finish(bool own) {
   // A COMMIT that has rolled back answers ROLLBACK, which is no error.
   const bool committed =
       isDone(closed.get()) && std::strcmp(PQcmdStatus(closed.get()), own ? "COMMIT" : "RELEASE") == 0;
-  if (committed) return std::nullopt;
+  if (committed && warning.empty()) return std::nullopt;
+  if (committed)
+    return fenceError({ErrorClass::transient, connection_.name() + ": committing a fenced write: " + warning +
+                                                  ". It may be lost if this server is; once a later write on this "
+                                                  "connection is acknowledged, it is not"},
+                      true);
   // Either the server said why it did not commit; or it is gone, and nobody knows.
   const bool unknown =
       postgresql_fence::sqlState(closed.get()).empty() || PQstatus(connection_.raw()) == CONNECTION_BAD;

@@ -107,7 +107,10 @@ std::string Statements::rollBack(bool own) const {
 }
 
 std::string Statements::end(bool own) const {
-  return std::string{"RELEASE SAVEPOINT tenure_fence"} + (own ? "; COMMIT" : "");
+  // The setting ends with the transaction, and lets the warning through by which the server tells that a wait for a
+  // synchronous standby was cancelled.
+  return std::string{"RELEASE SAVEPOINT tenure_fence"} +
+         (own ? "; SET LOCAL client_min_messages = warning; COMMIT" : "");
 }
 
 }  // namespace tenure::postgresql_fence

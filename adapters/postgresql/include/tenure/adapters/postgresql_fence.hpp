@@ -123,12 +123,16 @@ class TENURE_API PostgresqlFence {
   /// rolls back as `misconfigured`. `work` must not end the transaction. If it does, this is detected and reported as
   /// WriteError with `mayBeWritten`, but its later statements were not fenced.
   ///
-  /// A lost connection is a transient error; with `mayBeWritten` if it was lost in the COMMIT.
+  /// A lost connection is a transient error; with `mayBeWritten` if it was lost in the COMMIT. A COMMIT whose wait for
+  /// a synchronous standby was cancelled is reported in the same way. Only a warning of the server shows it, so a
+  /// connection with a notice receiver (PQsetNoticeReceiver) is refused as `misconfigured`; it may have a notice
+  /// processor.
   ///
   /// Inside a transaction of the caller, the write joins it by a savepoint, under the caller's isolation level and time
   /// limits: the write and the remembered token become durable, or vanish, with the caller's COMMIT or ROLLBACK. A
   /// write that is refused or fails leaves the caller's transaction as it was. The caller's earlier writes in it
-  /// are *not* fenced: after such a write the caller must roll it back.
+  /// are *not* fenced: after such a write the caller must roll it back. The fence cannot see
+  /// whether a wait of the caller's COMMIT was cancelled.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, Work&& work) {
     using Result = std::invoke_result_t<Work&, pg_conn*>;
