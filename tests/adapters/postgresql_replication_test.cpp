@@ -3,6 +3,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <sys/socket.h>
 
 #include <gtest/gtest.h>
 
@@ -73,6 +74,18 @@ TEST_F(PostgresqlReplication, aCancelledWaitIsNoCommittedWrite) {
   EXPECT_NE(heard_.find("canceling wait"), std::string::npos) << "the caller hears it too";
   waitForStandby("");
   EXPECT_TRUE(eventually([&] { return fence.write(stamp, &work).has_value(); })) << "the connection is as it was";
+}
+
+TEST_F(PostgresqlReplication, aWaitIsEndedFromOutsideByTheSocket) {
+  PostgresqlFence fence = PostgresqlFence::open(connection_.get()).value();
+  exec("SET statement_timeout = 100");
+  waitForStandby("missing");
+  auto write = waitingWrite(fence);
+  EXPECT_EQ(write.wait_for(300ms), std::future_status::timeout) << "no setting of the server ends it";
+  shutdown(PQsocket(connection_.get()), SHUT_RDWR);
+  const FenceResult<void> written = write.get();
+  ASSERT_TRUE(written.has_error());
+  EXPECT_TRUE(FenceError{written.error()}.writeError()->mayBeWritten);
 }
 
 /// libpq does not tell the argument of such a receiver, so nobody else can call it, or put it back.

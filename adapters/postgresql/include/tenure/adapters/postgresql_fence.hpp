@@ -128,6 +128,10 @@ class TENURE_API PostgresqlFence {
   /// connection with a notice receiver (PQsetNoticeReceiver) is refused as `misconfigured`; it may have a notice
   /// processor.
   ///
+  /// Blocks, without a time limit while the COMMIT waits for a synchronous standby that is down: no setting of the
+  /// server ends that wait. Another thread may shut down the connection's socket (PQsocket), which loses the
+  /// connection.
+  ///
   /// Inside a transaction of the caller, the write joins it by a savepoint, under the caller's isolation level and time
   /// limits: the write and the remembered token become durable, or vanish, with the caller's COMMIT or ROLLBACK. A
   /// write that is refused or fails leaves the caller's transaction as it was. The caller's earlier writes in it
