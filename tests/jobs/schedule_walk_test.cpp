@@ -22,7 +22,6 @@ struct DrawnField {
   std::string text;
   Numbers meaning;
   bool star{false};
-  bool step{false};
 };
 
 struct DrawnLine {
@@ -33,9 +32,7 @@ struct DrawnLine {
     for (const DrawnField& field : fields) out += (out.empty() ? "" : " ") + field.text;
     return out;
   }
-  [[nodiscard]] bool timesOfDay() const {
-    return !fields[0].star && !fields[0].step && !fields[1].star && !fields[1].step;
-  }
+  [[nodiscard]] bool timesOfDay() const { return !fields[0].star && !fields[1].star; }
 };
 
 DrawnField drawItem(unsigned least, unsigned most, SeededRandom& random, bool plain) {
@@ -61,7 +58,6 @@ DrawnField drawItem(unsigned least, unsigned most, SeededRandom& random, bool pl
   if (kind == 1 || kind == 4) {
     step = draw(1, high - low);
     out.text += '/' + std::to_string(step);
-    out.step = true;
   }
   for (unsigned n = low; n <= high; n += step) out.meaning.insert(n);
   return out;
@@ -74,7 +70,6 @@ DrawnField drawField(unsigned least, unsigned most, SeededRandom& random, bool p
     const DrawnField more = drawItem(least, most, random, plain);
     out.text += ',' + more.text;
     out.meaning.insert(more.meaning.begin(), more.meaning.end());
-    out.step = out.step || more.step;
   }
   return out;
 }
@@ -84,7 +79,7 @@ DrawnLine drawLine(SeededRandom& random) {
   DrawnLine line{{drawField(0, 59, random, timesOfDay), drawField(0, 23, random, timesOfDay), drawField(1, 31, random),
                   drawField(1, 12, random), drawField(0, 6, random)}};
   // Most of the window's months should match, or there is little to see.
-  if (random.chance(0.7)) line.fields[3] = {"*", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, true, false};
+  if (random.chance(0.7)) line.fields[3] = {"*", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, true};
   return line;
 }
 

@@ -54,7 +54,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> nicknames
 struct ParsedField {
   std::uint64_t numbers{0};
   bool star{false};
-  bool step{false};
 };
 
 /// Reads one field. All texts are parts of the expression, so that a fault can say where it is.
@@ -87,7 +86,6 @@ class FieldReader {
       if (!star && range.find('-') == std::string_view::npos)
         return refuse(item, "a step goes with * or a range; write */n or a-b/n");
       if (!readStep(item.substr(slash + 1), high - low + 1, step)) return false;
-      parsed_.step = true;
     }
     for (unsigned number = low; number <= high; number += step) parsed_.numbers |= std::uint64_t{1} << number;
     return true;
@@ -180,7 +178,7 @@ boost::system::result<CronFields, OptionFaults> cronFieldsFrom(std::string_view 
                           month.numbers,
                           weekday.numbers,
                           !day.star && !weekday.star,
-                          !minute.star && !minute.step && !hour.star && !hour.step};
+                          !minute.star && !hour.star};
   if (!fields.eitherDay && !hasSuchADay(fields))
     return fault("never matches: no month of " + inQuotes(words[3]) + " has a day of " + inQuotes(words[2]));
   return fields;

@@ -19,7 +19,7 @@ struct CronFields {
   std::uint64_t weekdays{0};
   /// Both day fields are restricted (neither has a `*`), so that a day matches by either of them.
   bool eitherDay{false};
-  /// Neither the minute nor the hour has a `*` or a step: times of the day, each of which occurs once on each day.
+  /// Neither the minute nor the hour begins with a `*`: times of the day, each of which occurs once on each day.
   bool timesOfDay{false};
 };
 

@@ -36,11 +36,11 @@ class TENURE_API Schedule {
   /// below the directory that the environment variable TZDIR names. UTC needs no such data. New data count from the
   /// next call on. While the file is gone or damaged, the data that were read last are used.
   ///
-  /// When clocks are put forward or back, it acts as cronie. If neither the minute nor the hour begins with `*` or has
-  /// a step, the schedule is for a time of the day, and each of its times occurs once on each day. A local time that
-  /// the change leaves out occurs at the instant of the change, and one that comes twice occurs at the first of the
-  /// two. Occurrences that fall on one instant count once. Every other schedule goes by real time: an occurrence is
-  /// each instant whose local time matches, both of them where an hour comes twice and none where it is left out.
+  /// When clocks are put forward or back, it acts as cronie. If neither the minute nor the hour begins with `*`, the
+  /// schedule is for a time of the day, and each of its times occurs once on each day. A local time that the change
+  /// leaves out occurs at the instant of the change, and one that comes twice occurs at the first of the two.
+  /// Occurrences that fall on one instant count once. Every other schedule goes by real time: an occurrence is each
+  /// instant whose local time matches, both of them where an hour comes twice and none where it is left out.
   ///
   /// The faults' fields are "schedule", with the place in the expression, and "timeZone". An expression that never
   /// matches (30 February) is refused.
