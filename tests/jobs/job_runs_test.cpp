@@ -242,6 +242,18 @@ TEST_F(JobRunsTest, WhatWasForgottenCountsAsMissedThoughNothingBeforeItWasBegun)
   EXPECT_EQ(decide("2026-11-24T12:00Z", 2), run("2026-11-24T03:00Z"));
 }
 
+TEST_F(JobRunsTest, TheOnlyPeriodThatWasBegunCountsAsMissedOnceItIsForgotten) {
+  policy.missed = Missed::all;
+  ran("2026-11-23T03:00Z", 1);
+  ASSERT_EQ(runs.forget(instant("2026-11-23T03:00Z"), FencingToken{}), Forgotten::done);
+  for (const char* period : {"2026-11-23T03:00Z", "2026-11-24T03:00Z", "2026-11-25T03:00Z"}) {
+    EXPECT_EQ(decide("2026-11-25T12:00Z", 2), run(period)) << "and none before it";
+    ran(period, 2);
+  }
+  EXPECT_EQ(decide("2026-11-25T12:00Z", 2), wait("2026-11-26T03:00Z"));
+  EXPECT_EQ(runs.history().begun.size(), 1U);
+}
+
 /// What a schedule of before named is the end of what was missed, whatever lies before it.
 TEST_F(JobRunsTest, AllGoesBackToTheLastPeriodOfAnEarlierSchedule) {
   policy.missed = Missed::all;

@@ -144,7 +144,10 @@ TEST_F(PeriodSpansTest, RemovesOnePeriodAndNothingElse) {
   EXPECT_TRUE(holds(2) && holds(8));
   spans = {from(3, 3)};
   removePeriod(spans, day(3));
-  EXPECT_EQ(spans, PeriodSpans{});
+  EXPECT_EQ(spans, (PeriodSpans{{day(3) - 1s, day(3) - 1s}})) << "so that it counts as missed";
+  add(3);
+  removePeriod(spans, day(3));
+  EXPECT_EQ(spans, (PeriodSpans{{day(3) - 1s, day(3) - 1s}}));
 }
 
 TEST_F(PeriodSpansTest, TheGapOfARemovedPeriodStaysOpen) {

@@ -49,7 +49,7 @@ sys_seconds JobRuns::firstMissed(sys_seconds current, const Schedule& schedule, 
     const auto last = latestBefore(history_.begun, first);
     if (!last) break;  // no history before it: nothing was missed
     const sys_seconds earlier = schedule.latestAt(first - seconds{1});
-    const bool isRemainder = *last == first - seconds{1};
+    const bool isRemainder = *last == first - seconds{1} && contains(earlier + seconds{1});
     if (earlier >= first || contains(earlier) || (earlier < *last && !isRemainder)) break;
     first = earlier;
   }

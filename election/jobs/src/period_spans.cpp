@@ -95,7 +95,9 @@ void removePeriod(PeriodSpans& spans, sys_seconds period) {
   auto place = spans.erase(found);
   constexpr std::chrono::seconds beside{1};
   if (period < whole.to) place = spans.insert(place, {period + beside, whole.to});
-  if (whole.from < period) spans.insert(place, {whole.from, period - beside});
+  // With nothing before it, it would not count as missed: nothing is missed before the first period of all.
+  const bool isFirst = whole.from == whole.to && !latestBefore(spans, period);
+  if (whole.from < period || isFirst) spans.insert(place, {std::min(whole.from, period - beside), period - beside});
   makeRoom(spans, period, period);
 }
 
