@@ -98,7 +98,7 @@ void addPolicyKeys(std::vector<KeySpec>& out) {
   out.push_back(jobKey<milliseconds>(
       {.path = "jobs.*.backoff",
        .about = "With guarantee: at_least_once, the pause before the second attempt. It doubles with each further one, "
-                "up to 5m. A new term starts at this value."},
+                "up to 5m. The first pause of a new term is this value."},
       durationCodec(JobRanges::backoff), [](auto& job) -> auto& { return job.policy.backoff; }));
   out.push_back(jobKey<Overlap>(
       {.path = "jobs.*.overlap",

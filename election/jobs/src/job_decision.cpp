@@ -11,18 +11,20 @@ JobDecision JobRuns::decide(sys_seconds now, const Schedule& schedule, const Job
                             FencingToken ownToken) const {
   if (isOpenIn(ownToken)) return RunIsOpen{};
   const sys_seconds time = withinRange(now);
-  if (const auto again = anotherAttempt(schedule.latestAt(time), policy)) return *again;
+  if (const auto again = anotherAttempt(schedule.latestAt(time), policy, ownToken)) return *again;
   if (const auto due = duePeriod(time, schedule, policy)) return BeginRun{*due};
   return WaitUntil{schedule.after(time)};
 }
 
-std::optional<BeginRun> JobRuns::anotherAttempt(sys_seconds current, const JobPolicy& policy) const {
+std::optional<BeginRun> JobRuns::anotherAttempt(sys_seconds current, const JobPolicy& policy,
+                                                FencingToken ownToken) const {
   const auto& open = history_.open;
   if (!open || policy.guarantee == Guarantee::atMostOnce || open->attempt >= policy.mostAttempts) return std::nullopt;
   // If the clock was put back, the current period is an earlier one, and the open run is none that it could replace.
   if (policy.missed != Missed::all && open->period < current) return std::nullopt;
   const unsigned attempt = open->attempt + 1;
-  return BeginRun{open->period, attempt, pauseBefore(policy, attempt)};
+  // Each term counts its pause from its start, so terms that are shorter than a grown pause would never end one.
+  return BeginRun{open->period, attempt, pauseBefore(policy, open->token == ownToken ? attempt : 2)};
 }
 
 std::optional<sys_seconds> JobRuns::duePeriod(sys_seconds now, const Schedule& schedule,

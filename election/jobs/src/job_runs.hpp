@@ -137,7 +137,8 @@ class TENURE_API JobRuns {
   friend bool operator==(const JobRuns&, const JobRuns&) = default;
 
  private:
-  [[nodiscard]] std::optional<BeginRun> anotherAttempt(std::chrono::sys_seconds current, const JobPolicy& policy) const;
+  [[nodiscard]] std::optional<BeginRun> anotherAttempt(std::chrono::sys_seconds current, const JobPolicy& policy,
+                                                       FencingToken ownToken) const;
   [[nodiscard]] std::optional<std::chrono::sys_seconds> duePeriod(std::chrono::sys_seconds now,
                                                                   const Schedule& schedule,
                                                                   const JobPolicy& policy) const;

@@ -101,7 +101,7 @@ struct JobPolicy {
   /// For Guarantee::atLeastOnce: how often one period is begun at most. After that it counts as failed. 1..1000.
   unsigned mostAttempts{10};
   /// For Guarantee::atLeastOnce: the pause before the second attempt. It doubles with each further one, up to 5 min.
-  /// 0 .. 5 min.
+  /// The first pause of a new term is this value. 0 .. 5 min.
   std::chrono::milliseconds backoff{1'000};
 
   friend bool operator==(const JobPolicy&, const JobPolicy&) = default;
