@@ -143,6 +143,35 @@ TEST_F(JobRunsTest, AClockThatWasAYearAheadBlocksNothing) {
   EXPECT_EQ(runs.history().begun.size(), 2U);
 }
 
+TEST_F(JobRunsTest, AFailedRunOfAClockThatWasAheadKeepsNoPeriodWaiting) {
+  policy.guarantee = Guarantee::atLeastOnce;
+  for (const Missed missed : {Missed::once, Missed::skip}) {
+    policy.missed = missed;
+    runs = {};
+    ran("2026-11-23T03:00Z", 1);
+    ASSERT_TRUE(begin("2027-11-24T03:00Z", 1));
+    ASSERT_TRUE(end(1, RunOutcome::failed, 1));
+    EXPECT_EQ(decide("2026-11-23T03:10Z", 2), run("2027-11-24T03:00Z", 2, 1s)) << "nothing else is due";
+    EXPECT_EQ(decide("2026-11-24T03:00Z", 2), run("2026-11-24T03:00Z"));
+    ran("2026-11-24T03:00Z", 2);
+    EXPECT_EQ(decide("2026-11-24T03:01Z", 2), wait("2026-11-25T03:00Z"));
+    EXPECT_TRUE(runs.contains(instant("2027-11-24T03:00Z")));
+  }
+}
+
+/// Or else no term that is shorter than the grown pause would repeat the run.
+TEST_F(JobRunsTest, ANewTermStartsAtTheFirstPause) {
+  policy = {.guarantee = Guarantee::atLeastOnce, .backoff = 10s};
+  ASSERT_TRUE(begin("2026-11-24T03:00Z", 1));
+  for (unsigned attempt = 2; attempt < 6; ++attempt) {
+    ASSERT_TRUE(end(1, RunOutcome::failed, 1));
+    ASSERT_TRUE(begin("2026-11-24T03:00Z", 1, attempt));
+  }
+  ASSERT_TRUE(end(1, RunOutcome::failed, 1));
+  EXPECT_EQ(decide("2026-11-24T03:30Z", 1), run("2026-11-24T03:00Z", 6, 160s));
+  EXPECT_EQ(decide("2026-11-24T03:30Z", 2), run("2026-11-24T03:00Z", 6, 10s));
+}
+
 TEST_F(JobRunsTest, OnlyTheTermThatBeganARunMayEndIt) {
   EXPECT_FALSE(end(1, RunOutcome::succeeded));
   ASSERT_TRUE(begin("2026-11-24T03:00Z", 1));

@@ -11,8 +11,12 @@ JobDecision JobRuns::decide(sys_seconds now, const Schedule& schedule, const Job
                             FencingToken ownToken) const {
   if (isOpenIn(ownToken)) return RunIsOpen{};
   const sys_seconds time = withinRange(now);
-  if (const auto again = anotherAttempt(schedule.latestAt(time), policy, ownToken)) return *again;
-  if (const auto due = duePeriod(time, schedule, policy)) return BeginRun{*due};
+  const auto again = anotherAttempt(schedule.latestAt(time), policy, ownToken);
+  const auto due = duePeriod(time, schedule, policy);
+  // A period takes the place of one that is still to come: the clock was ahead.
+  const bool givesWay = again && due && *due < again->period && policy.missed != Missed::all;
+  if (again && !givesWay) return *again;
+  if (due) return BeginRun{*due};
   return WaitUntil{schedule.after(time)};
 }
 
@@ -20,7 +24,7 @@ std::optional<BeginRun> JobRuns::anotherAttempt(sys_seconds current, const JobPo
                                                 FencingToken ownToken) const {
   const auto& open = history_.open;
   if (!open || policy.guarantee == Guarantee::atMostOnce || open->attempt >= policy.mostAttempts) return std::nullopt;
-  // If the clock was put back, the current period is an earlier one, and the open run is none that it could replace.
+  // If the clock was put back, the current period is an earlier one, and decide() says which goes first.
   if (policy.missed != Missed::all && open->period < current) return std::nullopt;
   const unsigned attempt = open->attempt + 1;
   // Each term counts its pause from its start, so terms that are shorter than a grown pause would never end one.

@@ -99,7 +99,7 @@ class TENURE_API JobRuns {
   /// token is greater says nothing, because operators may let tokens fall (`tenure fence recover`).
   ///
   /// - Guarantee::atLeastOnce: a run without a good end is begun again, until mostAttempts. With Missed::skip and
-  ///   Missed::once a newer period takes its place; with Missed::all it goes first.
+  ///   Missed::once another one that is due takes its place; with Missed::all it goes first.
   /// - Then, by JobPolicy::missed, a period that was not begun.
   /// - Missed::all counts as missed what lies between the last begun period before the current one and the current one.
   ///   If the current one was begun, nothing was missed.
