@@ -300,6 +300,25 @@ TEST_F(SingletonSchedulers, aStoreThatRefusesTheLedgerRunsNoJobAndTheTermGoesOn)
   ASSERT_TRUE(stage_.until([&] { return lastOutcome() == RunOutcome::succeeded; })) << "so is the end";
 }
 
+/// The scheduler takes the stop, whose token fires on another thread, and at once the refusal.
+TEST_F(SingletonSchedulers, aStopThatComesWithARefusalOfAnEndEndsTheTerm) {
+  const auto narrow = std::make_shared<NarrowStore>(stage_.memory);
+  narrow->most = 1000;
+  std::atomic<bool> worked{false};
+  std::atomic<SingletonScheduler*> stopped{nullptr};
+  const ScheduledJob job{"job", everyMinute(), {}, Overlap::wait, [&](const JobRun&) {
+                           worked = true;
+                           EXPECT_TRUE(eventually([&] { return stopped != nullptr; }));
+                           narrow->most = 8;
+                           stopped.load()->requestStop();
+                         }};
+  const auto a = stage_.copy("a", {job}, {}, narrow);
+  ASSERT_TRUE(stage_.until([&] { return worked.load(); }));
+  stopped = a.jobs.get();
+  ASSERT_TRUE(eventually([&] { return stage_.logged(" succeeded"); }));
+  EXPECT_TRUE(stage_.until([&] { return stage_.stored()->released; }));
+}
+
 TEST_F(SingletonSchedulers, dataThatAreNotUnderstoodRunNoJobAndItSaysSo) {
   stage_.put(R"({"tenure":1,"jobs":{"v":7,"jobs":{}}})");
   const auto a = stage_.copy("a", {works_.quick()});

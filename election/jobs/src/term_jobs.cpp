@@ -142,7 +142,7 @@ void TermJobs::stepOfWaiting(Job& job, std::vector<Task>& tasks) {
 void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const DocumentAnswer& answer) {
   if (answer.kind != DocumentAnswer::Kind::recorded) {
     noteError(job, answer, "no run begins, because the lease's record does not have it");
-    return ready(job);
+    return ready(job, answer);
   }
   const auto run = std::make_shared<Run>(Run{{job.what.name, due.period, due.attempt, term_, {}},
                                              {},
@@ -200,20 +200,18 @@ void TermJobs::writeEnd(Job& job, const std::shared_ptr<Run>& run) {
 
 /// If the store refuses it, it is tried again as long as the term goes on.
 void TermJobs::ended(Job& job, const DocumentAnswer& answer) {
-  const bool recorded = answer.kind == DocumentAnswer::Kind::recorded;
-  if (!recorded) noteError(job, answer, "the lease's record does not have how the last run ended");
-  {
-    const std::lock_guard lock{mutex_};
-    if (recorded) job.error.clear();
-    if (stopping_ || answer.kind != DocumentAnswer::Kind::refused) job.run.reset();
-  }
-  ready(job);
+  if (answer.kind != DocumentAnswer::Kind::recorded)
+    noteError(job, answer, "the lease's record does not have how the last run ended");
+  ready(job, answer);
 }
 
-void TermJobs::ready(Job& job) {
+/// All under one lock: stop() must find a job that is asked for, or a run whose end it can ask for, or neither.
+void TermJobs::ready(Job& job, const DocumentAnswer& answer) {
   {
     const std::lock_guard lock{mutex_};
     job.asked = false;
+    if (answer.kind == DocumentAnswer::Kind::recorded) job.error.clear();
+    if (stopping_ || answer.kind != DocumentAnswer::Kind::refused) job.run.reset();
   }
   idle_.notify_all();
   lookSoon();

@@ -97,7 +97,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   void end(Job& job, const std::shared_ptr<Run>& run, RunOutcome outcome, const std::string& why);
   void writeEnd(Job& job, const std::shared_ptr<Run>& run);
   void ended(Job& job, const DocumentAnswer& answer);
-  void ready(Job& job);
+  void ready(Job& job, const DocumentAnswer& answer);
   void reportIfNoneWorks() const;
   void noteError(Job& job, const DocumentAnswer& answer, const std::string& what);
   void log(LogLevel level, const Job& job, const std::string& line) const;
