@@ -2,6 +2,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -27,6 +28,8 @@ namespace tenure::cli {
 namespace {
 
 using std::chrono::sys_seconds;
+
+constexpr std::chrono::milliseconds lookPeriod{200};
 
 struct JobsArguments {
   std::string config;
@@ -135,12 +138,27 @@ std::optional<int> codeOf(Forgotten answer, const ForgetRequest& request) {
   return exitBusy;
 }
 
+/// Whether the leader of this record still renews it, so that its work goes on. A dead one takes a whole lease.
+bool isRenewed(const LeaseOfGroup& lease, const LeaseRecord& seen) {
+  for (const Instant began = readClock(); elapsedForChallenger(began, readClock()) < seen.leaseDuration;) {
+    std::this_thread::sleep_for(lookPeriod);  // lint-allow(sleep): a pause between two looks
+    const ReadOutcome record = readNow(*lease.store, lease.key);
+    if (record && *record && !((*record)->version == seen.version)) return isHeld(*record);
+  }
+  return false;
+}
+
 /// The same, asked of a copy before the leader is asked to step down: no leader must end for a command that then
 /// changes nothing. It is asked once more under the lease, because the record may change until then.
 std::optional<int> refusedNow(const ForgetRequest& request, const Found& found) {
   if (const auto code = refusedByPause(found.record)) return *code;
-  JobsDocument ledgers = found.ledgers;
-  return codeOf(forgetIn(ledgers, request, isHeld(found.record) ? found.record->token : FencingToken{}), request);
+  const auto answerWith = [&](FencingToken liveToken) {
+    JobsDocument ledgers = found.ledgers;
+    return forgetIn(ledgers, request, liveToken);
+  };
+  Forgotten answer = answerWith(isHeld(found.record) ? found.record->token : FencingToken{});
+  if (answer == Forgotten::running && !isRenewed(request.lease, *found.record)) answer = answerWith(FencingToken{});
+  return codeOf(answer, request);
 }
 
 std::string consequencesOf(const ForgetRequest& request, const Found& found) {

@@ -201,6 +201,17 @@ TEST_F(JobsTest, ARunThatGoesOnIsNotForgotten) {
   EXPECT_TRUE(shows(R"("state":"running")", milliseconds{0})) << "its leader was not asked to step down";
 }
 
+TEST_F(JobsTest, TheRunOfALeaderThatRenewsNoMoreIsForgotten) {
+  configure();
+  Subprocess alice{periodic({}, "sleep 60"), as("alice")};
+  ASSERT_TRUE(shows(R"("state":"running")")) << alice.errors();
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+  const Finished forgotten = forget();
+  EXPECT_EQ(forgotten.code, cli::exitOk) << forgotten.errors;
+  EXPECT_NE(forgotten.output.find("is forgotten"), std::string::npos) << forgotten.output;
+  alice.signal(SIGCONT);
+}
+
 TEST_F(JobsTest, TheJobMustBeNamedIfThereAreSeveral) {
   configure();
   EXPECT_EQ(once("true").code, 0);
