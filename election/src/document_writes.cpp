@@ -3,6 +3,9 @@
 #include <iterator>
 #include <utility>
 
+#include <boost/json/object.hpp>
+
+#include "leader_document.hpp"
 #include "lockcore/driver/lease_driver.hpp"
 #include "lockcore/runtime/thread_pool.hpp"
 #include "lockcore/runtime/user_code.hpp"
@@ -17,8 +20,12 @@ DocumentAnswer refusedFor(std::string why) { return {DocumentAnswer::Kind::refus
 }  // namespace
 
 DocumentWrites::DocumentWrites(LeaseKey key, Logger logger, std::weak_ptr<LeaseStore> store,
-                               std::weak_ptr<LeaseDriver> driver)
-    : key_{std::move(key)}, logger_{std::move(logger)}, store_{std::move(store)}, driver_{std::move(driver)} {}
+                               std::weak_ptr<LeaseDriver> driver, Origin before)
+    : key_{std::move(key)},
+      logger_{std::move(logger)},
+      store_{std::move(store)},
+      driver_{std::move(driver)},
+      origin_{std::move(before)} {}
 
 void DocumentWrites::begin(FencingToken term, std::string text, TermOrigin origin) {
   std::vector<Done> old;
@@ -26,8 +33,8 @@ void DocumentWrites::begin(FencingToken term, std::string text, TermOrigin origi
     const std::lock_guard lock{mutex_};
     if (closed_) return;
     old = takeAll();
+    leave();
     term_ = term;
-    if (!text_.empty()) origin_.known = std::move(text_);
     origin_.term = std::move(origin);
     text_ = std::move(text);
   }
@@ -37,6 +44,11 @@ void DocumentWrites::begin(FencingToken term, std::string text, TermOrigin origi
 std::string DocumentWrites::text(FencingToken term) const {
   const std::lock_guard lock{mutex_};
   return term == term_ ? text_ : std::string{};
+}
+
+DocumentWrites::Origin DocumentWrites::left() const {
+  const std::lock_guard lock{mutex_};
+  return origin_;
 }
 
 DocumentWrites::Origin DocumentWrites::origin(FencingToken term) const {
@@ -150,10 +162,17 @@ void DocumentWrites::close() {
     const std::lock_guard lock{mutex_};
     closed_ = true;
     left = takeAll();
-    term_ = FencingToken{};
-    text_.clear();
+    leave();
   }
   for (const Done& done : left) tell(done, {DocumentAnswer::Kind::unknown, termIsOver});
+}
+
+/// With the lock held: the term is over. Data of somebody else are not what its work wrote.
+void DocumentWrites::leave() {
+  if (term_.isNone()) return;
+  origin_.last = std::exchange(term_, FencingToken{});
+  if (!text_.empty() && membersOfDocument(text_)) origin_.known = std::move(text_);
+  text_.clear();
 }
 
 std::vector<DocumentWrites::Done> DocumentWrites::takeAll() {

@@ -45,18 +45,24 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   /// It must return at once and must not throw; if it does, that is logged.
   using Done = std::function<void(const DocumentAnswer&)>;
 
-  DocumentWrites(LeaseKey key, Logger logger, std::weak_ptr<LeaseStore> store, std::weak_ptr<LeaseDriver> driver);
+  /// Where this term's document comes from.
+  struct Origin {
+    TermOrigin term{};
+    std::string known{};  ///< the document of this elector's last term before it, as its record had it; may be empty
+    FencingToken last{};  ///< of that term; none: there was none
+  };
+
+  /// `before`: what the elector has left that this one replaces.
+  DocumentWrites(LeaseKey key, Logger logger, std::weak_ptr<LeaseStore> store, std::weak_ptr<LeaseDriver> driver,
+                 Origin before);
 
   /// A term begins; `text` is what its record contains. No effect after close().
   void begin(FencingToken term, std::string text, TermOrigin origin = {});
   /// The document of this term as it is in the record. Empty: another term is the present one.
   [[nodiscard]] std::string text(FencingToken term) const;
-  /// Where this term's document comes from.
-  struct Origin {
-    TermOrigin term{};
-    std::string known{};  ///< the document of this elector's last term before it, as its record had it; may be empty
-  };
   [[nodiscard]] Origin origin(FencingToken term) const;
+  /// After close(): for the elector that replaces this one.
+  [[nodiscard]] Origin left() const;
   /// Atomic: two callers of one term lose nothing. Also while the work of the term ends, until onRevoked has returned.
   /// Changes that go together into one write are recorded or refused together by the store.
   void update(FencingToken term, Change change, Done done);
@@ -88,6 +94,7 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   [[nodiscard]] StoreResult<std::string> changed(const Queued& queued, const std::string& text) const;
   void submit(FencingToken term, Write write);
   void answerLater(Done done) const;
+  void leave();
   [[nodiscard]] std::vector<Done> takeAll();
   void tell(const Done& done, const DocumentAnswer& answer) const;
 

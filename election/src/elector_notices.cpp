@@ -48,7 +48,8 @@ void ElectorImpl::take(const LeaseNotice& notice) {
 std::shared_ptr<TermHandle> ElectorImpl::termOf(const action::Elected& elected) {
   if (part_.data.empty()) {
     if (!documents_) {
-      auto documents = std::make_shared<DocumentWrites>(key_, context_->logger, group_.store(), driver_);
+      auto documents =
+          std::make_shared<DocumentWrites>(key_, context_->logger, group_.store(), driver_, DocumentWrites::Origin{});
       const std::lock_guard lock{mutex_};
       documents_ = std::move(documents);
     }

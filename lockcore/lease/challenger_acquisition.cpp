@@ -159,7 +159,7 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   }
   if (!term.right.leadsAt(now)) return winTooLate(now, token);
   follow(std::nullopt);
-  return {next::Lead{std::move(term), std::move(payload), {core_.known.observation.history(), won.inherits}}};
+  return {next::Lead{std::move(term), std::move(payload), {core_.known.observation.history(), won.inherits, before}}};
 }
 
 /// An answer that comes after the end of the right starts no term. The lease has run out, so anybody may take it.

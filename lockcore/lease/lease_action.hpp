@@ -41,6 +41,7 @@ struct TermOrigin {
   /// The store may lack terms that came after that state: it says so (LeaseRecord::inherited), or this candidate has
   /// seen a later one. What a lost term has left in the record is lost as well.
   bool inherited{false};
+  FencingToken after{};  ///< of the term that this state shows as the last; none: none, or nothing was read since it
 };
 
 namespace action {

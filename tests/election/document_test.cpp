@@ -189,8 +189,8 @@ TEST_F(LeaderDocuments, changesAreNoProgressOfTheWork) {
 }
 
 TEST_F(LeaderDocuments, nothingBeginsOnceAllIsClosed) {
-  const auto documents =
-      std::make_shared<DocumentWrites>(stage_.key, Logger{}, stage_.memory, std::weak_ptr<LeaseDriver>{});
+  const auto documents = std::make_shared<DocumentWrites>(stage_.key, Logger{}, stage_.memory,
+                                                          std::weak_ptr<LeaseDriver>{}, DocumentWrites::Origin{});
   documents->close();
   documents->begin(FencingToken{1}, "text");
   EXPECT_EQ(documents->text(FencingToken{1}), "");
@@ -199,8 +199,8 @@ TEST_F(LeaderDocuments, nothingBeginsOnceAllIsClosed) {
 }
 
 TEST_F(LeaderDocuments, theNextTermAnswersWhatTheOneBeforeAskedFor) {
-  const auto documents =
-      std::make_shared<DocumentWrites>(stage_.key, Logger{}, stage_.memory, std::weak_ptr<LeaseDriver>{});
+  const auto documents = std::make_shared<DocumentWrites>(stage_.key, Logger{}, stage_.memory,
+                                                          std::weak_ptr<LeaseDriver>{}, DocumentWrites::Origin{});
   documents->begin(FencingToken{1}, "");
   documents->update(FencingToken{1}, replacedBy("text"), answers_.done());
   EXPECT_EQ(answers_.all(), Told{});

@@ -376,6 +376,24 @@ TEST_F(JobRunsTest, WhatAProcessKnowsOfALostLedgerIsTakenOver) {
   EXPECT_EQ(empty, runs);
 }
 
+TEST_F(JobRunsTest, ALedgerHasWhatAnEarlierStateOfItNotedLast) {
+  std::vector<JobRuns> states{runs};
+  const auto then = [&](bool changed) {
+    EXPECT_TRUE(changed);
+    states.push_back(runs);
+  };
+  then(begin("2026-11-22T03:00Z", 1));
+  then(end(1, RunOutcome::failed, 1));
+  then(begin("2026-11-22T03:00Z", 1, 2));
+  then(end(1, RunOutcome::succeeded, 0));
+  then(begin("2026-11-23T03:00Z", 1));
+  then(begin("2026-11-24T03:00Z", 2));
+  for (std::size_t one = 0; one < states.size(); ++one) {
+    for (std::size_t other = 0; other < states.size(); ++other)
+      EXPECT_EQ(states[one].hasLastOf(states[other]), one >= other) << one << ' ' << other;
+  }
+}
+
 TEST_F(JobRunsTest, WhatAProcessKnowsIsNoReasonToForgetLaterRuns) {
   ran("2026-11-22T03:00Z", 1);
   const JobRuns known = runs;

@@ -168,6 +168,20 @@ void JobRuns::learn(const JobRuns& known, const Schedule& schedule) {
   history_.past = known.history_.past;
 }
 
+bool JobRuns::hasLastOf(const JobRuns& earlier) const {
+  const auto& past = history_.past;
+  const auto has = [&](const auto& run) {
+    const auto same = [&](const auto& own) {
+      return own.period == run.period && own.token == run.token && own.attempt == run.attempt;
+    };
+    return std::any_of(past.begin(), past.end(), same);
+  };
+  const JobHistory& then = earlier.history_;
+  if (!then.past.empty() && !has(then.past.back())) return false;
+  const auto& open = then.open;
+  return !open || open->ended || open == history_.open || has(*open);
+}
+
 bool JobRuns::doubt(sys_seconds current, const RunStart& seen, const Schedule& schedule) {
   if (contains(current) || !isPeriod(current)) return false;
   const auto last = latestBefore(history_.begun, current);

@@ -122,6 +122,8 @@ class TENURE_API JobRuns {
   /// Takes over what this process knows of the ledger from a term of its own, because the store has lost that: what
   /// was begun there was begun, and the later runs are the ones of the higher token.
   void learn(const JobRuns& known, const Schedule& schedule);
+  /// What `earlier` noted last is noted here as well. If nobody else has led since, this is no older copy of it.
+  [[nodiscard]] bool hasLastOf(const JobRuns& earlier) const;
   /// The store may have lost writes of this ledger, and nobody knows whether `current`, the period of the wall clock,
   /// and those since the last one that was begun, were begun by a term that is lost. They count as begun, and `current`
   /// as a run that was lost. False, and nothing is changed, if it was begun by this ledger.

@@ -67,7 +67,13 @@ void TermLedger::doubt(sys_seconds wall, const JobsDocument& document) {
   const bool lost = origin_.term.inherited || otherHistory;
   const bool erased = handleOf(term_).document().empty();  // the record was deleted
   if (lost) doubtedAt_ = RunStart{term_.fencingToken(), std::string{nobodyKnows}, wall};
-  if (const auto known = jobsIn(origin_.known); known && (lost || erased)) known_ = ledgerOf(*known, job_.name);
+  // By the record nobody has led since. It may have more than is known, by a write that was not answered; if it has
+  // less, it is an older copy.
+  const bool isNext = !origin_.last.isNone() && origin_.term.after == origin_.last;
+  if (const auto known = jobsIn(origin_.known)) {
+    JobRuns before = ledgerOf(*known, job_.name);
+    if (lost || erased || (isNext && !runs_.hasLastOf(before))) known_ = std::move(before);
+  }
   if (!restore(runs_)) return;
   leftOut_ =
       "the period of " + textOf(job_.schedule.latestAt(wall)) +
