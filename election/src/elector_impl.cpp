@@ -110,8 +110,10 @@ void ElectorImpl::addListener(Listener listener) {
 }
 
 void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
+  FencingToken newest;
   {
     const std::lock_guard lock{mutex_};
+    if (documents_) newest = documents_->left().last;
     if (phase_ == Phase::stopping)
       throw std::logic_error("LeaderElector: it was stopped; make a new one to start again");
     if (std::exchange(phase_, Phase::started) == Phase::started) return;
@@ -125,8 +127,8 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
   };
   context_->findLivenessFile(
       {group_.name(), group_.timing().duration(), onScheduler},
-      [self = shared_from_this(), sighting = std::move(sighting)](std::optional<LivenessFile> livenessFile) {
-        self->driver_->submit(event::Start{std::move(livenessFile), sighting});
+      [self = shared_from_this(), sighting = std::move(sighting), newest](std::optional<LivenessFile> livenessFile) {
+        self->driver_->submit(event::Start{std::move(livenessFile), sighting, {}, {}, newest});
       });
 }
 

@@ -25,6 +25,7 @@ struct ElectorView::Parts {
   std::shared_ptr<const Clock> clock;
   std::weak_ptr<LeaseDriver> driver;  ///< gone when the elector is gone
   std::shared_ptr<LeaseAccount> account;
+  std::shared_ptr<const DocumentWrites> documents;  ///< null: the lease's data have another use
   ProcessMark mark{};
 };
 
@@ -33,6 +34,11 @@ ElectorView ElectorImpl::view(const ElectorView& continues) {
   if (view_) return view_;
   auto account = continues ? continues.parts_->account : std::make_shared<LeaseAccount>();
   driver_->countIn(account);
+  if (part_.data.empty() && phase_ == Phase::fresh) {
+    const auto before = continues ? continues.parts_->documents : nullptr;
+    documents_ = std::make_shared<DocumentWrites>(key_, context_->logger, group_.store(), driver_,
+                                                  before ? before->left() : DocumentWrites::Origin{});
+  }
   view_ = viewOn(std::move(account));
   return view_;
 }
@@ -43,7 +49,7 @@ ElectorView ElectorImpl::viewOn(std::shared_ptr<LeaseAccount> account) const {
   std::string store = isHere() ? nameOfStore(*group_.store()) : std::string{};  // a store may have locks of its own
   return ElectorView{std::make_shared<const ElectorView::Parts>(
       ElectorView::Parts{group_.name(), candidate(), std::move(store), group_.timing().duration(), observes(), cell_,
-                         context_->clock, driver_, std::move(account), context_->mark})};
+                         context_->clock, driver_, std::move(account), documents_, context_->mark})};
 }
 
 const std::string& ElectorView::group() const noexcept { return parts_->group; }

@@ -14,6 +14,7 @@ using std::chrono::nanoseconds;
 
 void Challenger::start(const Instant& now, const event::Start& event) {
   enter(now, nanoseconds{0});
+  core_.tokens.learn(event.newest);
   if (core_.options.oneTerm) {
     OneTerm& rules = *core_.options.oneTerm;
     if (rules.memory) recall(*std::exchange(rules.memory, nullptr));

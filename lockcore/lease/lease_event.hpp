@@ -35,6 +35,7 @@ struct Start {
   std::optional<LeaseSighting> sighting{};
   std::chrono::nanoseconds waited{0};  ///< before it began to compete; it counts towards OneTerm::patience
   std::shared_ptr<const LeaseMemory> predecessor{};
+  FencingToken newest{};  ///< of the terms of a machine that this one replaces (I7); none: there was none
 };
 /// Give leadership up and stay a candidate. The lease is not taken again for one lease duration, so that others get it.
 struct StepDown {

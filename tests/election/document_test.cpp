@@ -6,6 +6,7 @@
 
 #include "election/src/term_handle.hpp"
 #include "election/stage.hpp"
+#include "lockcore/port/extended_store.hpp"
 #include "support/data_refusing_store.hpp"
 
 namespace tenure::test {
@@ -85,6 +86,46 @@ class LeaderDocuments : public testing::Test {
   Answers answers_;
   std::optional<Leadership> term_;
 };
+
+const std::string ours = R"({"tenure":1,"noted":1})";
+
+TEST_F(LeaderDocuments, anElectorThatContinuesAViewKnowsTheLastTermOfThatOne) {
+  EXPECT_EQ(stage_.stop(stage_.leader("c")), ReleaseResult::released);
+  Candidate a = stage_.candidate("a");
+  const ElectorView view = a->view();
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader() && a.record->count("elected") == 1; }));
+  write(a.record->term(), ours);
+  stage_.settle();
+  ASSERT_EQ(stored(), ours);
+  stage_.stop(a);
+  a.elector.reset();
+  StoredTokens tokens;
+  extended(stage_.memory)->readTokens(stage_.key, {}, [&](const auto& answer) { tokens = answer.value(); });
+  stage_.settle();
+  extended(stage_.memory)->setTokens(stage_.key, tokens, FencingToken{1}, {}, [](const WriteOutcome&) {});
+  stage_.settle();
+  const Candidate b = stage_.candidate("b");
+  static_cast<void>(b->view(view));
+  b->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return b->isLeader() && b.record->count("elected") == 1; }));
+  EXPECT_EQ(b->fencingToken(), FencingToken{3}) << "no token comes twice, though an older copy was put back";
+  const DocumentWrites::Origin origin = handleOf(b.record->term()).origin();
+  EXPECT_EQ(origin.known, ours);
+  EXPECT_EQ(origin.last, FencingToken{2});
+  EXPECT_TRUE(origin.term.inherited);
+}
+
+TEST_F(LeaderDocuments, dataOfSomebodyElseAreNotTakenForWhatTheLastTermWrote) {
+  DocumentWrites writes{stage_.key, {}, {}, {}, {}};
+  writes.begin(FencingToken{1}, ours);
+  writes.begin(FencingToken{2}, "theirs");
+  writes.begin(FencingToken{3}, "");
+  EXPECT_EQ(writes.origin(FencingToken{3}).known, ours);
+  writes.close();
+  EXPECT_EQ(writes.left().known, ours);
+  EXPECT_EQ(writes.left().last, FencingToken{3});
+}
 
 TEST_F(LeaderDocuments, aWriteIsOneRenewalAtOnce) {
   const Candidate a = stage_.leader("a");
