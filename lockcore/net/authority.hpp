@@ -26,6 +26,6 @@ struct Authority {
 }
 
 /// `host`, `host:port`, `[::1]:port`; the port only if it is not `standardPort`.
-[[nodiscard]] std::string hostText(std::string_view host, std::uint16_t port, std::uint16_t standardPort);
+[[nodiscard]] TENURE_API std::string hostText(std::string_view host, std::uint16_t port, std::uint16_t standardPort);
 
 }  // namespace tenure::net

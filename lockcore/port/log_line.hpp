@@ -11,7 +11,7 @@ namespace tenure {
 
 /// The line with its line break. `time` as wallClockTextForDisplay writes it. Bytes that are not UTF-8 become U+FFFD in
 /// logfmt and JSON.
-[[nodiscard]] std::string logLine(LogFormat format, std::string_view time, const LogRecord& record);
+[[nodiscard]] TENURE_API std::string logLine(LogFormat format, std::string_view time, const LogRecord& record);
 
 /// A row of the table in docs/reference/logs.md.
 struct LogEventSpec {

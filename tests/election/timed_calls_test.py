@@ -70,7 +70,7 @@ NOT_TIMED = {
     "CallDeadline::CallDeadline", "ConfigFault::kubernetesOptionsFrom", "ConfigFault::loadGroupConfig", "FencePass::onOvertaken",
     "HooksConfig::probeLimit", "HooksConfig::probePause", "HttpFence::admit", "HttpFence::close", "HttpListener::~HttpListener",
     "Instant.boottime", "JobLedger::end", "LeaderElector::stepDown", "LeaderElector::waitForStopSignal", "Leadership::reportProgress",
-    "Leadership::stopToken", "Lock::onExpiring", "Lock::onLost", "LockToken::text", "Logger::toStderr", "Scheduler::isCurrent",
+    "Leadership::stopToken", "Lock::onExpiring", "Lock::onLost", "LockToken::text", "Logger::toStderr", "PostgresqlFence::write", "Scheduler::isCurrent",
     "Scheduler::schedule", "SingletonScheduler::start",
 }
 VALUES = {"HandMadeTerm", "LeaseRecord", "ManualRuntime", "ManualScheduler", "Schedule", None}
