@@ -138,27 +138,31 @@ std::optional<int> codeOf(Forgotten answer, const ForgetRequest& request) {
   return exitBusy;
 }
 
-/// Whether the leader of this record still renews it, so that its work goes on. A dead one takes a whole lease.
-bool isRenewed(const LeaseOfGroup& lease, const LeaseRecord& seen) {
-  for (const Instant began = readClock(); elapsedForChallenger(began, readClock()) < seen.leaseDuration;) {
+/// What the store shows once the lease of `seen` has passed, or as soon as another version is there.
+StoreResult<Found> lookAfter(const LeaseOfGroup& lease, const LeaseRecord& seen) {
+  for (const Instant began = readClock();;) {
     std::this_thread::sleep_for(lookPeriod);  // lint-allow(sleep): a pause between two looks
+    const bool isOver = elapsedForChallenger(began, readClock()) >= seen.leaseDuration;
     const ReadOutcome record = readNow(*lease.store, lease.key);
-    if (record && *record && !((*record)->version == seen.version)) return isHeld(*record);
+    const bool isOther = record && !(*record && (*record)->version == seen.version);
+    if (isOver || isOther) return look(lease);
   }
-  return false;
 }
 
 /// The same, asked of a copy before the leader is asked to step down: no leader must end for a command that then
-/// changes nothing. It is asked once more under the lease, because the record may change until then.
+/// changes nothing. It is asked once more under the lease, because the record may change until then. A run is under way
+/// if its leader renews: the work of one that does not has ended with its lease, or a successor takes over from it.
 std::optional<int> refusedNow(const ForgetRequest& request, const Found& found) {
   if (const auto code = refusedByPause(found.record)) return *code;
-  const auto answerWith = [&](FencingToken liveToken) {
-    JobsDocument ledgers = found.ledgers;
-    return forgetIn(ledgers, request, liveToken);
-  };
-  Forgotten answer = answerWith(isHeld(found.record) ? found.record->token : FencingToken{});
-  if (answer == Forgotten::running && !isRenewed(request.lease, *found.record)) answer = answerWith(FencingToken{});
-  return codeOf(answer, request);
+  const FencingToken live = isHeld(found.record) ? found.record->token : FencingToken{};
+  JobsDocument ledgers = found.ledgers;
+  const Forgotten answer = forgetIn(ledgers, request, live);
+  if (answer != Forgotten::running) return codeOf(answer, request);
+  const StoreResult<Found> later = lookAfter(request.lease, *found.record);
+  if (!later) return tellError(request.lease, later.error());
+  if (!isHeld(later->record) || later->record->token != live) return refusedNow(request, *later);
+  const bool renews = !(later->record->version == found.record->version);
+  return codeOf(renews ? answer : forgetIn(ledgers, request, FencingToken{}), request);
 }
 
 std::string consequencesOf(const ForgetRequest& request, const Found& found) {

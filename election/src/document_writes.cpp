@@ -46,9 +46,10 @@ std::string DocumentWrites::text(FencingToken term) const {
   return term == term_ ? text_ : std::string{};
 }
 
-DocumentWrites::Origin DocumentWrites::left() const {
+DocumentWrites::Origin DocumentWrites::left(const LeaseKey& key) const {
   const std::lock_guard lock{mutex_};
-  return origin_;
+  if (key != key_) return {};
+  return term_.isNone() ? origin_ : Origin{{}, membersOfDocument(text_) ? text_ : origin_.known, term_};
 }
 
 DocumentWrites::Origin DocumentWrites::origin(FencingToken term) const {

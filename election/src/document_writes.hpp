@@ -61,8 +61,8 @@ class TENURE_API DocumentWrites : public std::enable_shared_from_this<DocumentWr
   /// The document of this term as it is in the record. Empty: another term is the present one.
   [[nodiscard]] std::string text(FencingToken term) const;
   [[nodiscard]] Origin origin(FencingToken term) const;
-  /// After close(): for the elector that replaces this one.
-  [[nodiscard]] Origin left() const;
+  /// For the elector that replaces this one, if it is one of the same lease. A term that still ends counts as the last.
+  [[nodiscard]] Origin left(const LeaseKey& key) const;
   /// Atomic: two callers of one term lose nothing. Also while the work of the term ends, until onRevoked has returned.
   /// Changes that go together into one write are recorded or refused together by the store.
   void update(FencingToken term, Change change, Done done);

@@ -113,7 +113,7 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
   FencingToken newest;
   {
     const std::lock_guard lock{mutex_};
-    if (documents_) newest = documents_->left().last;
+    if (documents_) newest = documents_->left(key_).last;
     if (phase_ == Phase::stopping)
       throw std::logic_error("LeaderElector: it was stopped; make a new one to start again");
     if (std::exchange(phase_, Phase::started) == Phase::started) return;

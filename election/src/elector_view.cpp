@@ -37,7 +37,7 @@ ElectorView ElectorImpl::view(const ElectorView& continues) {
   if (part_.data.empty() && phase_ == Phase::fresh) {
     const auto before = continues ? continues.parts_->documents : nullptr;
     documents_ = std::make_shared<DocumentWrites>(key_, context_->logger, group_.store(), driver_,
-                                                  before ? before->left() : DocumentWrites::Origin{});
+                                                  before ? before->left(key_) : DocumentWrites::Origin{});
   }
   view_ = viewOn(std::move(account));
   return view_;

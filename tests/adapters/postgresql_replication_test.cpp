@@ -105,13 +105,16 @@ TEST_F(PostgresqlReplication, aReceiverOfTheCallersOwnWouldHideIt) {
 
 TEST_F(PostgresqlReplication, aWarningOfADeferredTriggerIsNotTheServers) {
   admin_.exec(
-      "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''odd''; RETURN NULL; END'");
+      "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''odd''; RAISE NOTICE "
+      "''usual''; "
+      "RETURN NULL; END'");
   admin_.exec(
       "CREATE CONSTRAINT TRIGGER odd AFTER INSERT ON ledger DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE "
       "FUNCTION warn()");
   PostgresqlFence fence = PostgresqlFence::open(connection_.get()).value();
   EXPECT_TRUE(fence.write(stamp, &work));
   EXPECT_NE(heard_.find("odd"), std::string::npos);
+  EXPECT_NE(heard_.find("usual"), std::string::npos) << "the session hears what it asked for";
 }
 
 }  // namespace

@@ -212,6 +212,20 @@ TEST_F(JobsTest, TheRunOfALeaderThatRenewsNoMoreIsForgotten) {
   alice.signal(SIGCONT);
 }
 
+/// Its version is another one then, and the run is not the successor's.
+TEST_F(JobsTest, TheRunOfALeaderThatWasSucceededMeanwhileIsForgotten) {
+  configure();
+  Subprocess alice{periodic({}, "sleep 60"), as("alice")};
+  ASSERT_TRUE(shows(R"("state":"running")")) << alice.errors();
+  Subprocess bob{periodic({}, "sleep 60"), as("bob")};
+  ASSERT_TRUE(eventually([&] { return bob.errors().find("the leader is alice") != std::string::npos; }))
+      << bob.errors();
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+  const Finished forgotten = forget();
+  EXPECT_EQ(forgotten.code, cli::exitOk) << forgotten.errors << bob.errors();
+  alice.signal(SIGCONT);
+}
+
 TEST_F(JobsTest, TheJobMustBeNamedIfThereAreSeveral) {
   configure();
   EXPECT_EQ(once("true").code, 0);

@@ -123,8 +123,18 @@ TEST_F(LeaderDocuments, dataOfSomebodyElseAreNotTakenForWhatTheLastTermWrote) {
   writes.begin(FencingToken{3}, "");
   EXPECT_EQ(writes.origin(FencingToken{3}).known, ours);
   writes.close();
-  EXPECT_EQ(writes.left().known, ours);
-  EXPECT_EQ(writes.left().last, FencingToken{3});
+  EXPECT_EQ(writes.left(stage_.key).known, ours);
+  EXPECT_EQ(writes.left(stage_.key).last, FencingToken{3});
+}
+
+TEST_F(LeaderDocuments, aTermThatStillEndsIsTheLastAndOnlyOfItsLease) {
+  DocumentWrites writes{stage_.key, {}, {}, {}, {}};
+  writes.begin(FencingToken{1}, "");
+  writes.begin(FencingToken{2}, ours);
+  EXPECT_EQ(writes.left(stage_.key).known, ours);
+  EXPECT_EQ(writes.left(stage_.key).last, FencingToken{2});
+  EXPECT_TRUE(writes.left({"another"}).last.isNone());
+  EXPECT_EQ(writes.left({"another"}).known, "");
 }
 
 TEST_F(LeaderDocuments, aWriteIsOneRenewalAtOnce) {

@@ -142,6 +142,12 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBy
     auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, quietly);
     if (error && error != http::error::need_buffer) co_return std::nullopt;
     const std::size_t got = piece.size() - parser.get().body().size;
+    if (body.size() + got > shared_.settings.limits.signedBodyBytes) {
+      const HttpProblem problem = proxyProblem(413, "body-too-large", "The body of a signed request is too large",
+                                               "it is read whole to check its digest; see --signed-body-limit");
+      (void)co_await refuseAndClose(problem);
+      co_return std::nullopt;
+    }
     if (!held.add(got)) {
       const HttpProblem problem =
           proxyProblem(503, "not-now", "Too many signed bodies are being read", "send the request again");
@@ -149,12 +155,6 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBy
       co_return std::nullopt;
     }
     body.append(piece.data(), got);
-    if (body.size() > shared_.settings.limits.signedBodyBytes) {
-      const HttpProblem problem = proxyProblem(413, "body-too-large", "The body of a signed request is too large",
-                                               "it is read whole to check its digest; see --signed-body-limit");
-      (void)co_await refuseAndClose(problem);
-      co_return std::nullopt;
-    }
   }
   parser.get().base() = head;  // the parser adds trailers, which are no headers (RFC 9110, section 6.5.1)
   co_return body;

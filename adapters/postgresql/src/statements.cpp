@@ -107,10 +107,14 @@ std::string Statements::rollBack(bool own) const {
 }
 
 std::string Statements::end(bool own) const {
-  // The setting ends with the transaction, and lets the warning through by which the server tells that a wait for a
-  // synchronous standby was cancelled.
+  // `error` would hide the warning by which the server tells that a wait for a synchronous standby was cancelled. The
+  // setting ends with the transaction.
   return std::string{"RELEASE SAVEPOINT tenure_fence"} +
-         (own ? "; SET LOCAL client_min_messages = warning; COMMIT" : "");
+         (own ? "; SELECT pg_catalog.set_config('client_min_messages'::pg_catalog.text, 'warning'::pg_catalog.text, "
+                "true) "
+                "WHERE pg_catalog.current_setting('client_min_messages'::pg_catalog.text) OPERATOR(pg_catalog.=) "
+                "'error'::pg_catalog.text; COMMIT"
+              : "");
 }
 
 }  // namespace tenure::postgresql_fence

@@ -6,6 +6,7 @@
 #include <tenure/lockcore/runtime.hpp>
 
 #include "answers.hpp"
+#include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 
@@ -185,6 +186,10 @@ FenceResult<RedisReplies> RedisFence::Impl::write(const TermStamp& stamp, const 
   for (const RedisCommand& command : what.commands) {
     if (command.empty() || command.size() > mostWords) {
       return misconfigured("a command has 1 to 4,000 words, not " + std::to_string(command.size()));
+    }
+    // It would change the database in the middle of the script, and the token would be written to another than is read.
+    if (sameText(command.front(), "SELECT")) {
+      return misconfigured("SELECT is refused in a fenced write; select the database on the connection before");
     }
   }
   if (connection_->err != 0) return broken(false);

@@ -300,6 +300,19 @@ TEST_F(SignedRequests, stalledBodiesOfOneClientKeepNoOtherOut) {
   EXPECT_EQ(answer->result_int(), 200U);
 }
 
+/// To send it again is no use, however much memory there is.
+TEST_F(SignedRequests, aBodyBeyondTheLimitIsTooLargeAndNotOneOfTooMany) {
+  LedgerService service;
+  const std::size_t limit = 4 * mebibyte;  // a client's whole share
+  startWithKeys(service.port(), "config", {"--signed-body-limit", std::to_string(limit)});
+  const auto sent = [&](std::size_t size) {
+    const std::string body(size, 'x');
+    return statusOf(head(body, "Content-Length: " + std::to_string(size) + "\r\n\r\n" + body));
+  };
+  EXPECT_EQ(sent(limit), 200U);
+  EXPECT_EQ(sent(limit + 1), 413U);
+}
+
 /// A service that leaves bodies of these methods unread takes what comes behind the header for the next request.
 TEST_F(SignedRequests, anEmptyBodyInChunksIsForwardedAsNone) {
   std::mutex mutex;

@@ -122,6 +122,16 @@ TEST_F(RedisFenceTest, aWriteWhoseFirstCommandIsRefusedLeavesNoToken) {
   EXPECT_EQ(fence.highestSeen("billing").value(), stamp(4));
 }
 
+TEST_F(RedisFenceTest, aWriteThatChangesTheDatabaseIsRefused) {
+  RedisFence fence = open();
+  for (const char* name : {"SELECT", "select"}) {
+    const auto refused = fence.write(stamp(5), {{"text"}, {{name, "1"}, {"SET", "text", "x"}}});
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_EQ(FenceError{refused.error()}.writeError()->error.errorClass, ErrorClass::misconfigured);
+  }
+  EXPECT_EQ(fence.highestSeen("billing").value(), std::nullopt);
+}
+
 TEST_F(RedisFenceTest, aConnectionMadeFromADescriptorHasAName) {
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};

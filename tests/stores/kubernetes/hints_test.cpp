@@ -408,6 +408,16 @@ TEST_F(KubernetesHints, aTokenThatIsRefusedOnceDoesNotNarrowTheWatch) {
   EXPECT_TRUE(isAboutAll()) << "it may hold the other one";
 }
 
+TEST_F(KubernetesHints, aMissingRightIsToldAlsoAfterARefusedToken) {
+  gateway_->refuses = false;
+  gateway_->refusal = 401;
+  const auto a = watch("a");
+  gateway_->refusal = 403;
+  scheduler_->advance(LeaseHints::refusedPause);
+  ASSERT_EQ(log_.size(), 2U);
+  EXPECT_NE(log_[1].find("Grant list and watch"), std::string::npos) << log_[1];
+}
+
 /// As soon as a stream for all is accepted the right is there.
 TEST_F(KubernetesHints, aRightThatIsGivenLaterWidensTheWatchAgain) {
   gateway_->refuses = true;

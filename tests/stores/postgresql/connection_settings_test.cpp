@@ -207,6 +207,21 @@ TEST(PostgresqlSettings, ANameIsVerifiedUnlessSomebodyChoseOtherwise) {
   EXPECT_EQ(valueOf(byEnvironment, "sslmode"), "disable");
 }
 
+TEST(PostgresqlSettings, AuthoritiesThatAreNamedAnywhereAreAsked) {
+  const Variable authorities{"PGSSLROOTCERT", "/own.crt"};
+  EXPECT_EQ(tlsOf({.host = "10.0.0.1"}), "verify-full");
+  EXPECT_EQ(tlsOf({.host = "/run/pg"}), "prefer");
+}
+
+TEST(PostgresqlSettings, AnEmptyVariableIsNotSet) {
+  const Variable wish{"PGTARGETSESSIONATTRS", ""};
+  const Variable kerberos{"PGGSSENCMODE", ""};
+  const auto found = destinationOf(jobSettings({.host = "db1"}));
+  EXPECT_EQ(found.fault, "");
+  EXPECT_EQ(valueOf(found.settings, "target_session_attrs"), "read-write");
+  EXPECT_EQ(valueOf(found.settings, "gssencmode"), "disable");
+}
+
 TEST(PostgresqlSettings, ThereIsAListOfAuthoritiesWhereCertificatesAreVerified) {
   const TempDir home;
   const Variable variable{"HOME", home.path().string()};

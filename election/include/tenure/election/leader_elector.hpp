@@ -113,8 +113,9 @@ class TENURE_API LeaderElector {
 
   /// The view for monitoring. The first call starts the counts, which costs a renewal some tens of nanoseconds and the
   /// elector 30 kB; call it before start(), so that nothing is missed. `continues`: counts and events continue from
-  /// that view of an elector which is destroyed, such as the one that this elector replaces. Before start() this
-  /// elector also takes over what that one knew of its last term: its fencing token, and the runs of its jobs.
+  /// that view of an elector which is destroyed, such as the one that this elector replaces. If both
+  /// views were taken before start(), this elector also takes over what that one knew of its last term of the same
+  /// lease: its fencing token, and the runs of its jobs.
   [[nodiscard]] ElectorView view(const ElectorView& continues = {});
 
   /// This candidate's unique text, `id#incarnation`.

@@ -43,15 +43,15 @@ struct LeaseHints::Progress {
     if (!selected || selected->empty() || watched.empty()) return true;
     return watched.size() == 1 && objectNameOf(*watched.begin()) == *selected;
   }
-  /// Whether it is to be told: once for each rejection after a success.
-  bool refuse(bool lacksRight) {
+  /// Whether it is to be told: once for each kind of rejection after a success.
+  bool refuse(int status) {
     const std::lock_guard lock{mutex};
-    refusedAll = refusedAll || (lacksRight && selected && selected->empty());
-    return !std::exchange(refused, true);
+    refusedAll = refusedAll || (status == 403 && selected && selected->empty());
+    return std::exchange(refusedBy, status) != status;
   }
   void accepted() {
     const std::lock_guard lock{mutex};
-    refused = false;
+    refusedBy = 0;
     refusedAll = refusedAll && selected && !selected->empty();
   }
   /// Whether another client has written over a record of ours just now: its holder may not know. Told once, and not
@@ -68,7 +68,7 @@ struct LeaseHints::Progress {
   std::mutex mutex{};
   std::string resourceVersion{};
   std::optional<std::string> selected{};  ///< an object's name, or empty for all; not set: there was no stream
-  bool refused{false};
+  int refusedBy{0};                       ///< the status that was told; 0: none since the last success
   bool refusedAll{false};
   std::set<std::string> overwritten{};  ///< objects
 };
@@ -158,7 +158,7 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
     endStream();
     const bool lacksRight = status == 403;
     const bool refused = lacksRight || status == 401;
-    if (refused && progress_->refuse(lacksRight)) {
+    if (refused && progress_->refuse(status)) {
       core_->logger.log(LogLevel::warn,
                         core_->where + ": Leases cannot be watched, so a hand-over is seen only by polling. " +
                             (lacksRight ? "Grant list and watch on leases" : "Check the token or the certificate") +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <netdb.h>
@@ -51,11 +52,12 @@ void setUnlessEmpty(Settings& settings, const char* keyword, const std::string& 
   if (!value.empty()) settings[keyword] = value;
 }
 
-/// A value in a service file that is libpq's default cannot be told from it.
+/// A value in a service file that is libpq's default cannot be told from it. An empty variable counts as not set.
 bool isChosen(const PQconninfoOption* options, std::string_view keyword, const Settings& given) {
   const auto textOf = [](const char* text) { return std::string_view{text == nullptr ? "" : text}; };
   while (options != nullptr && options->keyword != nullptr && keyword != options->keyword) ++options;
   if (options == nullptr || options->keyword == nullptr || given.contains(options->keyword)) return true;
+  if (textOf(options->val).empty()) return false;
   return (options->envvar != nullptr && valueIn(options->envvar) != nullptr) ||
          textOf(options->val) != textOf(options->compiled);
 }
@@ -175,7 +177,8 @@ void takeSystemsList(Destination& destination, bool isNamed) {
 /// together with the host's name, also with a libpq that would look for a file called `system`.
 void chooseAuthorities(Destination& destination, const std::string& mode, bool isSystem) {
   const std::string ofUser = inHome(".postgresql/root.crt");
-  if (!isSystem && (mode == "verify-ca" || access(ofUser.c_str(), F_OK) == 0)) {
+  const bool isAbsent = access(ofUser.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+  if (!isSystem && (mode == "verify-ca" || !isAbsent)) {
     setUnlessEmpty(destination.settings, "sslrootcert", ofUser);
   } else if (mode == "verify-full") {
     takeSystemsList(destination, isSystem);
@@ -193,7 +196,7 @@ void chooseTls(Destination& destination, const Settings& found, bool isModeChose
   std::string mode = at == found.end() ? std::string{"prefer"} : at->second;
   if (!isModeChosen) {
     for (const Host& host : destination.hosts) {
-      if (isSystem || isVerified(host, settings.contains("sslrootcert"))) mode = "verify-full";
+      if (isSystem || isVerified(host, named != found.end())) mode = "verify-full";
     }
   }
   settings["sslmode"] = mode;
