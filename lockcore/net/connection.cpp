@@ -19,6 +19,7 @@ void clearAndTrim(std::string& text) {
 }  // namespace
 
 bool Connection::isAlive() {
+  if (showsOldCertificate()) return false;
   for (;;) {
     cipher_.clear();
     const auto peek = wire_->peek(cipher_);
@@ -35,6 +36,13 @@ bool Connection::isAlive() {
     flush();
     if (state != TlsSession::State::more || !plain_.empty()) return false;
   }
+}
+
+/// A connection that serves call after call is never opened anew, so the files are looked at here too.
+bool Connection::showsOldCertificate() const {
+  if (!tls_ && !outer_) return false;
+  around_.tls().look(around_.alarms.now());
+  return (tls_ && tls_->showsOldCertificate()) || (outer_ && outer_->showsOldCertificate());
 }
 
 void Connection::exchange(Call& call) {

@@ -59,7 +59,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void open(std::chrono::nanoseconds deadline);
 
   /// Whether an idle connection can still be used: reads what has arrived since. A connection that has ended must not
-  /// be used.
+  /// be used, nor one that shows a client certificate which was replaced.
   [[nodiscard]] bool isAlive();
 
   /// Only on an idle connection. The call must exist until it is answered or let go.
@@ -117,6 +117,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void shakeHands(std::string_view bytes);
   void deliver(std::string_view bytes);
   [[nodiscard]] bool unwrap(std::string& bytes);
+  [[nodiscard]] bool showsOldCertificate() const;
   void put(std::string_view bytes);
   void readTunnel(std::string_view bytes);
   void ready();

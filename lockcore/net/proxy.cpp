@@ -121,19 +121,22 @@ NoProxy::NoProxy(std::string_view rules) {
 NoProxy::Rule NoProxy::parse(std::string_view text) {
   if (text == "*") return {.everything = true};
   Rule rule;
+  bool withPort = false;
   std::string name = lowered(text);
   // One colon, or one after a bracket, separates a port; more of them are an IPv6 address.
   const auto colon = name.rfind(':');
   if (colon != std::string::npos && (name.find(':') == colon || (colon > 0 && name[colon - 1] == ']'))) {
-    rule.port = parsePort(std::string_view{name}.substr(colon + 1));
-    if (rule.port) name.erase(colon);
-    if (rule.port && name.size() > 2 && name.front() == '[') name = name.substr(1, name.size() - 2);
+    const auto port = std::string_view{name}.substr(colon + 1);
+    rule.port = parsePort(port);
+    withPort = rule.port || port.empty();  // an empty one stands for any
+    if (withPort) name.erase(colon);
+    if (withPort && name.size() > 2 && name.front() == '[') name = name.substr(1, name.size() - 2);
   }
   const auto slash = std::min(name.find('/'), name.size());
   if (const auto address = addressIn(name.substr(0, slash))) {
     const unsigned bits = address->v6 ? 128 : 32;
     const auto prefix = slash == name.size() ? std::optional{bits} : parseNumber(name.substr(slash + 1), bits);
-    if (prefix && (slash == name.size() || !rule.port)) {  // a block has no port
+    if (prefix && (slash == name.size() || !withPort)) {  // a block has no port
       rule.block = address;
       rule.prefix = *prefix;
     }

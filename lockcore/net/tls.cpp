@@ -39,6 +39,8 @@ struct Loaded {
   std::string own{};          ///< "client certificate ./c.pem" and what it says; empty: there is none
   std::string staleReason{};  ///< why newer files are not in use
   bool doubted{false};        ///< a handshake failed: newer files may be there
+  /// Shared by all that was read while this side's certificate was the same: another one is in use.
+  std::shared_ptr<bool> ownReplaced{std::make_shared<bool>(false)};
 };
 using LoadedPtr = std::shared_ptr<Loaded>;
 
@@ -115,6 +117,7 @@ class Session final : public TlsSession {
 
   const std::string& why() const override { return why_; }
   bool isOursRefused() const override { return oursRefused_; }
+  bool showsOldCertificate() const override { return *loaded_->ownReplaced; }
 
   void keepTicket(SSL_SESSION* ticket) { loaded_->tickets[key_].reset(ticket); }
   void noteDemand() { demanded_ = true; }
@@ -125,7 +128,9 @@ class Session final : public TlsSession {
  private:
   void demandName() {
     X509_VERIFY_PARAM* demands = SSL_get0_param(ssl_.get());
-    X509_VERIFY_PARAM_set_hostflags(demands, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    // As for Go, a common name is no name of a host (RFC 9525, 2).
+    X509_VERIFY_PARAM_set_hostflags(demands,
+                                    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     const bool isAddress = parseIpAddress(host_).has_value();
     const bool set = isAddress ? X509_VERIFY_PARAM_set1_ip_asc(demands, host_.c_str()) == 1
                                : X509_VERIFY_PARAM_set1_host(demands, host_.c_str(), host_.size()) == 1;
@@ -268,17 +273,33 @@ class Context final : public TlsContext {
   }
 
   std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) override {
-    // What could not be used is tried again: a file may have become readable without another change.
-    if (std::exchange(loaded_->doubted, false) || !loaded_->staleReason.empty() || files_.changed()) readAgain();
+    refresh();
     return std::make_unique<Session>(loaded_, host, port);
   }
 
+  void look(std::chrono::nanoseconds now) override {
+    if (now - lastLook_ < std::chrono::seconds{1}) return;
+    lastLook_ = now;
+    refresh();
+  }
+
  private:
+  /// What could not be used is tried again: a file may have become readable without another change.
+  void refresh() {
+    if (std::exchange(loaded_->doubted, false) || !loaded_->staleReason.empty() || files_.changed()) readAgain();
+  }
+
   void readAgain() {
     try {
       CertificateTexts texts = files_.read();
       if (texts != texts_) {
-        loaded_ = loadedFrom(texts);
+        LoadedPtr next = loadedFrom(texts);
+        if (texts.certificate == texts_.certificate && texts.key == texts_.key) {
+          next->ownReplaced = loaded_->ownReplaced;
+        } else {
+          *loaded_->ownReplaced = true;
+        }
+        loaded_ = std::move(next);
         texts_ = std::move(texts);
         if (!texts_.ofSystem)
           logger_.log(LogLevel::info, "TLS: new connections use " + inUse() + " as changed on disk");
@@ -296,6 +317,7 @@ class Context final : public TlsContext {
 
   CertificateFiles files_;
   const Logger logger_;
+  std::chrono::nanoseconds lastLook_{0};
   CertificateTexts texts_{};
   LoadedPtr loaded_{};
 };

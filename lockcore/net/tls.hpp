@@ -1,6 +1,7 @@
 // Internal: TLS as a filter between two byte streams. Only tls.cpp knows OpenSSL.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -93,6 +94,9 @@ class TlsSession {
   /// After `failed`: the peer ended it because of this side's certificate, or because there is none. With TLS 1.3 it
   /// says so after the handshake, when it is read.
   [[nodiscard]] virtual bool isOursRefused() const = 0;
+  /// Another certificate of this side is in use since. A server may judge the old one at every request (kube-apiserver
+  /// does), and refuse it once its time is over.
+  [[nodiscard]] virtual bool showsOldCertificate() const = 0;
 };
 
 /// Trust store, the client's own certificate, and session tickets. Belongs to one thread once it is made.
@@ -108,6 +112,8 @@ class TlsContext {
   /// not show every change. Files that cannot be used (half of them may have been written) change nothing: what was
   /// read before stays in use. Sessions that exist already are not touched.
   [[nodiscard]] virtual std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) = 0;
+  /// The same look at the files, for connections that stay open; at most once a second of this clock.
+  virtual void look(std::chrono::nanoseconds now) = 0;
 };
 
 }  // namespace tenure::net

@@ -42,6 +42,7 @@ TEST(EtcdOptions, faults) {
   expectFault({.endpoints = {"https://a"}, .certificate = "c"}, "key", "is missing");
   expectFault({.endpoints = {"https://a"}, .key = "c"}, "certificate", "is missing");
   expectFault({.caFile = "c"}, "caFile", "needs TLS");
+  expectFault({.endpoints = {"HTTP://a"}, .caFile = "c"}, "caFile", "needs TLS");
   expectFault({.endpoints = {"https://a"}, .caFile = std::string("c\0d", 3)}, "caFile", "NUL");
 }
 

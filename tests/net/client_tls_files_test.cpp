@@ -73,6 +73,11 @@ class HttpTlsFiles : public testing::Test {
     return warnings_;
   }
 
+  std::vector<std::string> news() {
+    const std::lock_guard lock{mutex_};
+    return news_;
+  }
+
   static void expectAnswer(HttpClient& client, const TestServer& server) {
     const auto outcome = call(client, tlsAt(server.port()));
     EXPECT_TRUE(outcome) << outcome.error().message;
@@ -290,6 +295,29 @@ TEST_F(HttpTlsFiles, connectionsThatAreOpenStayOpen) {
   put(ca_, textOf(second_.caFile()));
   for (int i = 0; i < 5; ++i) expectAnswer(*client, server);
   EXPECT_EQ(server.accepted(), 1);
+}
+
+/// kube-apiserver judges the client's certificate at every request: a connection that stays open must not show the old
+/// one until that ends.
+TEST_F(HttpTlsFiles, aConnectionThatIsUsedAllTheTimeShowsAReplacedPairSoon) {
+  const Pair one{first_}, two{first_};
+  put(ca_, textOf(first_.caFile()));
+  put(certificate_, one.certificate);
+  put(key_, one.key);
+  TestServer server{echo, {.identity = first_.issue({"IP:127.0.0.1"}), .clientCa = first_.caFile()}};
+  const auto client = HttpClient::make({.caFile = ca_, .certificate = certificate_, .key = key_, .logger = logger()});
+  for (int i = 0; i < 3; ++i) expectAnswer(*client, server);
+  EXPECT_EQ(server.accepted(), 1);
+  put(ca_, textOf(first_.caFile()) + textOf(second_.caFile()));  // changes what is trusted, and not this side's pair
+  while (news().empty()) expectAnswer(*client, server);
+  EXPECT_EQ(server.accepted(), 1);
+  put(certificate_, two.certificate);
+  while (warnings().empty()) expectAnswer(*client, server);  // of a pair that is half written
+  EXPECT_EQ(server.accepted(), 1);
+  put(key_, two.key);
+  while (server.accepted() == 1) expectAnswer(*client, server);
+  for (int i = 0; i < 3; ++i) expectAnswer(*client, server);
+  EXPECT_EQ(server.accepted(), 2);
 }
 
 TEST_F(HttpTlsFiles, whichCertificateWasRefusedAndByWhomIsSaid) {

@@ -115,6 +115,12 @@ TEST_F(HttpTls, refusesAnotherName) {
   expectRefused(authority_.issue({"DNS:lease.test"}), "must be issued for the name a.lease.test", "a.lease.test");
 }
 
+/// As for Go (RFC 9525).
+TEST_F(HttpTls, aCommonNameIsNoNameOfAHost) {
+  expectRefused(authority_.issue({}, 1, "lease.test"), "must be issued for the name lease.test");
+  expectRefused(authority_.issue({"IP:127.0.0.1"}, 1, "lease.test"), "must be issued for the name lease.test");
+}
+
 /// As for Go and curl.
 TEST_F(HttpTls, aWildcardCoversOneLabelAlsoWithAnUnderscore) {
   TestServer server{echo, {.identity = authority_.issue({"DNS:*.lease.test"})}};

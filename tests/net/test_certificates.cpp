@@ -68,13 +68,13 @@ TestAuthority::TestAuthority(const std::string& name, const TestAuthority* issue
   if (!file || PEM_write_X509(file.get(), self_.certificate.get()) != 1) throw std::runtime_error("no CA file");
 }
 
-Identity TestAuthority::issue(const std::vector<std::string>& names, int days) const {
+Identity TestAuthority::issue(const std::vector<std::string>& names, int days, const char* subject) const {
   Identity made{nullptr, newKey()};
-  made.certificate = newCertificate("tenure test server", made.key.get(), days);
+  made.certificate = newCertificate(subject, made.key.get(), days);
   X509_set_issuer_name(made.certificate.get(), X509_get_subject_name(self_.certificate.get()));
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ",") + name;
-  addExtension(made.certificate.get(), NID_subject_alt_name, all);
+  if (!all.empty()) addExtension(made.certificate.get(), NID_subject_alt_name, all);
   X509_sign(made.certificate.get(), self_.key.get(), EVP_sha256());
   return made;
 }

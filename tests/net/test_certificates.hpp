@@ -28,7 +28,8 @@ class TestAuthority {
   TestAuthority(const std::string& name, const TestAuthority& issuer) : TestAuthority{name, &issuer} {}
 
   /// `names`: entries as in openssl.cnf, "DNS:localhost" or "IP:127.0.0.1". Valid from yesterday until `days` from now.
-  [[nodiscard]] Identity issue(const std::vector<std::string>& names, int days = 1) const;
+  [[nodiscard]] Identity issue(const std::vector<std::string>& names, int days = 1,
+                               const char* subject = "tenure test server") const;
   [[nodiscard]] std::string caFile() const { return directory_.file("ca.pem"); }
 
   [[nodiscard]] const Identity& self() const { return self_; }

@@ -61,7 +61,8 @@ void checkTogether(const EtcdStoreOptions& options, OptionFaults& faults) {
 
 /// Somebody who gives certificates means TLS.
 void checkTls(const EtcdStoreOptions& options, OptionFaults& faults) {
-  if (options.endpoints.empty() || !options.endpoints.front().starts_with("http://")) return;
+  const auto first = options.endpoints.empty() ? net::parseUrl("") : net::parseUrl(options.endpoints.front());
+  if (!first || first->origin.tls) return;
   for (const auto& [field, path] :
        {std::pair{"caFile", &options.caFile}, {"certificate", &options.certificate}, {"key", &options.key}}) {
     if (!path->empty()) faults.push_back({field, "needs TLS, but the endpoints begin with http://"});
