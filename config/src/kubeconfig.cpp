@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -190,7 +192,21 @@ class Kubeconfig {
   void takeNamespace(const Entry& context, KubernetesStoreOptions& options) {
     const std::string named = textOf(context, "namespace", "inNamespace");
     if (options.inNamespace.empty()) options.inNamespace = named;
-    if (options.inNamespace.empty()) options.inNamespace = "default";
+    if (options.inNamespace.empty()) options.inNamespace = impliedNamespace(options.serviceAccount);
+  }
+
+  /// client-go's rule (DeferredLoadingClientConfig): a pod's own namespace, although the server is the file's.
+  static std::string impliedNamespace(const std::string& account) {
+    const auto variable = [](const char* name) -> std::string_view {
+      const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read once, when the file is read
+      return value == nullptr ? "" : value;
+    };
+    const bool inPod = !variable("KUBERNETES_SERVICE_HOST").empty() && !variable("KUBERNETES_SERVICE_PORT").empty() &&
+                       regularFile(account + "/token", mostBytes);
+    if (inPod && !variable("POD_NAMESPACE").empty()) return std::string{variable("POD_NAMESPACE")};
+    const auto text = regularFile(account + "/namespace", mostBytes);
+    const std::string name{inPod && text ? trimmed(*text) : ""};
+    return name.empty() ? "default" : name;
   }
 
   /// A URL, or host and port, which are reached by http.

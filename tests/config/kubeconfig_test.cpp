@@ -5,6 +5,7 @@
 
 #include <tenure/config/load_group.hpp>
 
+#include "config/test_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {
@@ -300,6 +301,26 @@ TEST_F(Kubeconfig, aListNamesTheFileOfEachFault) {
 TEST_F(Kubeconfig, aFileWithAColonInItsNameIsNoList) {
   std::ofstream{home_.file("one:two")} << file;
   EXPECT_TRUE(kubernetesOptionsFrom(home_.file("one:two")).has_value());
+}
+
+/// As in client-go: where neither the file nor the configuration names one, a pod's own namespace counts.
+TEST_F(Kubeconfig, inAPodTheNamespaceThatNobodyNamesIsThePods) {
+  const KubernetesStoreOptions given{.serviceAccount = home_.file("account")};
+  const auto found = [&](const std::string& context) { return optionsOf(file, context, given).inNamespace; };
+  std::filesystem::create_directory(given.serviceAccount);
+  std::ofstream{given.serviceAccount + "/namespace"} << "jobs\n";
+  test::setVariable("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+  test::setVariable("KUBERNETES_SERVICE_PORT", "443");
+  EXPECT_EQ(found("kind"), "default") << "without a token this is no pod that could use its account";
+  std::ofstream{given.serviceAccount + "/token"} << "t";
+  EXPECT_EQ(found("kind"), "jobs");
+  EXPECT_EQ(found("cloud"), "production");
+  test::setVariable("POD_NAMESPACE", "billing");
+  EXPECT_EQ(found("kind"), "billing");
+  test::unsetVariable("POD_NAMESPACE");
+  test::unsetVariable("KUBERNETES_SERVICE_PORT");
+  EXPECT_EQ(found("kind"), "default");
+  test::unsetVariable("KUBERNETES_SERVICE_HOST");
 }
 
 }  // namespace
