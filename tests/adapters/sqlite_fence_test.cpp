@@ -246,6 +246,44 @@ TEST_P(SqliteFenceTest, reportsAWorkThatEndsTheTransaction) {
   EXPECT_TRUE(write(stamp(5), "two").has_value());
 }
 
+/// INSERT ... RETURNING that has given its row and is neither reset nor finalized: SQLite commits nothing then.
+TEST_P(SqliteFenceTest, refusesAWorkWhoseStatementIsStillInProgress) {
+  sqlite3_stmt* statement = nullptr;
+  ASSERT_EQ(sqlite3_prepare_v2(database_.raw(), "INSERT INTO ledger(entry) VALUES('x') RETURNING id", -1, &statement,
+                               nullptr),
+            SQLITE_OK);
+  const auto refused = [&] {
+    const auto outcome = fence_->write(stamp(5), [&](sqlite3*) { return sqlite3_step(statement); });
+    ASSERT_FALSE(outcome.has_value());
+    EXPECT_FALSE(outcome.error().writeError()->mayBeWritten);
+    EXPECT_NE(outcome.error().message.find("still in progress; reset or finalize it"), std::string::npos)
+        << outcome.error().message;
+    EXPECT_EQ(fence_->highestSeen("billing").value(), std::nullopt);
+  };
+  refused();
+  EXPECT_NE(sqlite3_get_autocommit(database_.raw()), 0);
+  sqlite3_reset(statement);
+  database_.exec("BEGIN");
+  database_.exec("INSERT INTO ledger(entry) VALUES('mine')");
+  refused();
+  EXPECT_NE(sqlite3_exec(database_.raw(), "RELEASE tenure_fence", nullptr, nullptr, nullptr), SQLITE_OK);
+  database_.exec("COMMIT");
+  EXPECT_EQ(ledger(), "mine") << "the caller's transaction is as it was";
+  sqlite3_finalize(statement);
+}
+
+TEST_P(SqliteFenceTest, aCommitThatAConstraintRefusesHasWrittenNothing) {
+  database_.exec("PRAGMA foreign_keys = ON");
+  database_.exec("CREATE TABLE line(ledger INTEGER REFERENCES ledger(id) DEFERRABLE INITIALLY DEFERRED)");
+  const auto outcome = fence_->write(stamp(5), [](sqlite3* database) {
+    return sqlite3_exec(database, "INSERT INTO line VALUES(7)", nullptr, nullptr, nullptr);
+  });
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_FALSE(outcome.error().writeError()->mayBeWritten) << outcome.error().message;
+  EXPECT_EQ(observer_.number("SELECT count(*) FROM line"), 0);
+  EXPECT_EQ(fence_->highestSeen("billing").value(), std::nullopt);
+}
+
 TEST_P(SqliteFenceTest, reportsAnErrorAfterWhichSqliteItselfRolledBack) {
   database_.exec("CREATE TRIGGER no BEFORE INSERT ON ledger BEGIN SELECT RAISE(ROLLBACK, 'not today'); END");
   const auto failed = write(stamp(5), "one");

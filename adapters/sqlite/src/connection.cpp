@@ -85,13 +85,14 @@ int Transaction::begin(const Instant& start) {
   return SQLITE_OK;
 }
 
-bool Transaction::endWork() {
+int Transaction::endWork() {
   if (!connection_.inTransaction()) {
     open_ = false;
-    return false;
+    return SQLITE_ERROR;
   }
-  savepoint_ = connection_.exec("RELEASE tenure_fence") != SQLITE_OK;
-  return !savepoint_;
+  const int code = connection_.exec("RELEASE tenure_fence");
+  savepoint_ = code != SQLITE_OK;
+  return code;
 }
 
 int Transaction::commit(const Instant& start) {
@@ -113,6 +114,12 @@ void Transaction::rollBack() noexcept {
     // the caller's.
     if (connection_.exec("ROLLBACK") != SQLITE_OK && connection_.inTransaction()) (void)connection_.exec("ROLLBACK");
   } else if (savepoint_) {
+    // A statement that writes and is in progress keeps a savepoint from its release. It is the work's: with one of the
+    // caller's, the savepoint would not have been made.
+    for (sqlite3_stmt* one = sqlite3_next_stmt(connection_.raw(), nullptr); one != nullptr;
+         one = sqlite3_next_stmt(connection_.raw(), one)) {
+      if (sqlite3_stmt_busy(one) != 0 && sqlite3_stmt_readonly(one) == 0) (void)sqlite3_reset(one);
+    }
     (void)connection_.exec("ROLLBACK TO tenure_fence");
     (void)connection_.exec("RELEASE tenure_fence");
   }

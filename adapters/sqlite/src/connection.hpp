@@ -58,9 +58,9 @@ class Transaction {
   [[nodiscard]] int commit(const Instant& start);
   void rollBack() noexcept;
 
-  /// False if anybody else has ended the transaction that begin() began, even if another one was begun since. Ends the
-  /// work's part; call it once, before commit().
-  [[nodiscard]] bool endWork();
+  /// Ends the work's part; call it once, before commit(). SQLITE_BUSY: a statement that writes is still in progress.
+  /// Any other error: somebody has ended the transaction that begin() began, even if another one was begun since.
+  [[nodiscard]] int endWork();
 
  private:
   Connection& connection_;

@@ -153,13 +153,18 @@ std::optional<FenceError> SqliteFence::Impl::finish(const TermStamp& stamp, cons
   if (const int closed = setTicket(stamp.lease, seen.ticket); closed != SQLITE_OK) {
     return connection_.errorOf("writing the fence's table tenure_fence_guard", closed);
   }
-  if (!transaction.endWork()) {
+  if (const int ended = transaction.endWork(); ended != SQLITE_OK) {
     transaction.rollBack();
-    return transactionEnded(stamp, SQLITE_OK);
+    if (ended != SQLITE_BUSY) return transactionEnded(stamp, SQLITE_OK);
+    return connection_.misuse(
+        "a statement of the work that writes is still in progress; reset or finalize it in the work");
   }
   if (const int committed = transaction.commit(start); committed != SQLITE_OK) {
-    // A commit that met a lock has not begun. After any other fault all of it, or not all of it, may be on the disk.
-    return connection_.errorOf("committing a fenced write", committed, (committed & 0xFF) != SQLITE_BUSY);
+    // A commit that met a lock, a constraint or a hook has not begun. After any other fault all of it, or not all of
+    // it, may be on the disk.
+    const int kind = committed & 0xFF;
+    return connection_.errorOf("committing a fenced write", committed,
+                               kind != SQLITE_BUSY && kind != SQLITE_CONSTRAINT);
   }
   return std::nullopt;
 }
