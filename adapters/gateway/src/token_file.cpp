@@ -15,6 +15,7 @@
 #include "lockcore/runtime/open_file.hpp"
 #include "lockcore/runtime/shared_file.hpp"
 #include "lockcore/runtime/system_error.hpp"
+#include "lockcore/sqlite/quiet_look.hpp"
 #include "lockcore/sqlite/statement.hpp"
 
 namespace tenure::http_fence {
@@ -75,6 +76,7 @@ TokenFile::TokenFile(const std::string& path) : path_{absolutePath(path)}, name_
 StoreResult<std::unique_ptr<TokenFile>> TokenFile::open(const std::string& path) {
   std::unique_ptr<TokenFile> file{new TokenFile{path}};  // lint-allow(raw-new): the constructor is private
   if (auto error = file->lock()) return *std::move(error);
+  if (auto error = file->foreignError()) return *std::move(error);
   if (auto error = file->openDatabase()) return *std::move(error);
   return file;
 }
@@ -103,6 +105,19 @@ std::optional<StoreError> TokenFile::identityError() const {
   const std::string fault = sharedFileFault(path_, risks);
   if (fault.empty()) return std::nullopt;
   return StoreError{ErrorClass::misconfigured, name_ + ": " + fault};
+}
+
+/// A database of another program must not get the fence's tables and lose its journal's mode: a proxy may have been
+/// given the wrong file.
+std::optional<StoreError> TokenFile::foreignError() const {
+  const bool isFence = sqlite::holdsTable(path_, "tenure_fence_guard", {"ticket"});
+  if (!isFence &&
+      !sqlite::holdsOtherTable(path_, {"tenure_fence_guard", "tenure_fence_passed", "tenure_fence_state"})) {
+    return std::nullopt;
+  }
+  return StoreError{ErrorClass::misconfigured, name_ + " is a database of another program" +
+                                                   (isFence ? " with a fence of its own" : "") +
+                                                   "; nothing was changed; give a file that the proxy alone uses"};
 }
 
 std::optional<StoreError> TokenFile::openDatabase() {

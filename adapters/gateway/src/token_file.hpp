@@ -83,6 +83,7 @@ class TokenFile {
 
   explicit TokenFile(const std::string& path);
   [[nodiscard]] std::optional<StoreError> lock();
+  [[nodiscard]] std::optional<StoreError> foreignError() const;
   [[nodiscard]] std::optional<StoreError> identityError() const;
   [[nodiscard]] std::optional<StoreError> openDatabase();
   [[nodiscard]] StoreResult<Stamps> readTokens() const;

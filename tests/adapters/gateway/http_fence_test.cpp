@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -331,6 +332,29 @@ TEST_F(HttpFenceTest, aMemoryBehindALinkThatCouldBeSwitchedIsRefused) {
             std::string::npos)
       << refused.error().message;
   EXPECT_TRUE(std::filesystem::is_empty(directory_.file("releases-1"))) << "before anything is made";
+}
+
+/// A proxy that was given the wrong file would change its journal's mode and make tables in it.
+TEST_F(HttpFenceTest, aDatabaseOfAnotherProgramIsRefusedAndStaysAsItWas) {
+  const auto refused = [&](const std::string& table, bool isOpen) {
+    options_.memory = directory_.file(isOpen ? "open.db" : "closed.db");
+    std::optional<test::TestDatabase> database{options_.memory};
+    database->exec("PRAGMA journal_mode = WAL");
+    database->exec(table);
+    if (!isOpen) database.reset();
+    const auto outcome = HttpFence::open(options_);
+    ASSERT_TRUE(outcome.has_error()) << table;
+    EXPECT_NE(outcome.error().message.find("is a database of another program"), std::string::npos)
+        << outcome.error().message;
+    const test::TestDatabase after{options_.memory};
+    EXPECT_EQ(after.text("PRAGMA journal_mode"), "wal");
+    EXPECT_EQ(after.number("SELECT count(*) FROM sqlite_master WHERE name LIKE 'tenure_fence_state%'"), 0);
+  };
+  for (const bool isOpen : {true, false}) {
+    refused("CREATE TABLE IF NOT EXISTS orders(id)", isOpen);
+    std::filesystem::remove(options_.memory);
+    refused("CREATE TABLE IF NOT EXISTS tenure_fence_guard(lease, token, holder, since, ticket)", isOpen);
+  }
 }
 
 /// Its journal would be left beside another name.

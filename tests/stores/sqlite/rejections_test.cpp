@@ -67,6 +67,23 @@ TEST_F(SqliteRejection, noNameAtAll) {
   }
 }
 
+TEST_F(SqliteRejection, aPathThatSqliteHasNoRoomFor) {
+  Store named{directory_.file(std::string(248, 'n'))};
+  expectRejection(named, {"its last part 248", "at most 504 and 247"});
+  Store longestName{directory_.file(std::string(247, 'n'))};
+  expectWorks(longestName);
+  std::filesystem::path deep = std::filesystem::canonical(directory_.path());
+  while (deep.string().size() < 360) deep /= std::string(100, 'd');
+  std::filesystem::create_directories(deep);
+  const auto ofSize = [&](std::size_t size) {
+    return (deep / std::string(size - deep.string().size() - 1, 'n')).string();
+  };
+  Store path{ofSize(505)};
+  expectRejection(path, {"has 505 bytes"});
+  Store longestPath{ofSize(504)};
+  expectWorks(longestPath);
+}
+
 TEST_F(SqliteRejection, aFileThatIsNoDatabase) {
   std::ofstream{path_} << "group: billing\nlease: { duration: 10s }\n" << std::string(5000, '#');
   const auto size = std::filesystem::file_size(path_);

@@ -34,7 +34,8 @@ std::optional<struct stat> look(const std::string& path) noexcept {
 }
 
 bool mayUse(const std::string& path, int access) noexcept {
-  return faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) == 0 || errno == ENOENT;
+  if (faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) == 0) return true;
+  return errno != EACCES && errno != EPERM && errno != EROFS;
 }
 
 /// A class of users that may search the directory, and has a right to the file that the mode does not give.

@@ -1,11 +1,15 @@
 #include "filesystem_checks.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 #include <utility>
+
+#include <climits>
 
 #include "access.hpp"
 #include "lockcore/runtime/system_error.hpp"
@@ -47,6 +51,18 @@ StoreFiles filesFor(const std::string& directory, const std::string& name) {
   files.shm = files.database + "-shm";
   files.sidecar = inDirectory + '.' + name + ".tenure";
   return files;
+}
+
+/// SQLite keeps room for "-journal" in the 512 bytes that its Unix VFS has for a path, and says only that it cannot
+/// open a longer one.
+std::string lengthFault(const StoreFiles& files) {
+  constexpr std::size_t longestPath = 504;
+  constexpr std::size_t longestName = NAME_MAX - std::string_view{"-journal"}.size();
+  const std::size_t name = files.database.size() - files.database.rfind('/') - 1;
+  if (files.database.size() <= longestPath && name <= longestName) return {};
+  return "the path has " + std::to_string(files.database.size()) + " bytes and its last part " + std::to_string(name) +
+         "; SQLite takes at most " + std::to_string(longestPath) + " and " + std::to_string(longestName) +
+         ", so give a shorter one";
 }
 
 std::optional<StoreError> faultOfDirectory(const std::string& store, const std::string& directory) {
@@ -93,6 +109,7 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   }
   if (auto fault = faultOfDirectory(store, realDirectory)) return std::move(*fault);
   StoreFiles files = filesFor(realDirectory, name);
+  if (auto fault = errorIf(store, lengthFault(files))) return std::move(*fault);
   // Other processes may create or remove the file between any two checks; neither is a fault.
   struct stat found {};
   const bool exists = lstat(files.database.c_str(), &found) == 0;
