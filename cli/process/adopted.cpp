@@ -7,14 +7,11 @@
 #include "children.hpp"
 
 namespace tenure::cli {
-namespace {
 
 std::vector<pid_t>& ownChildren() {
   static std::vector<pid_t> own;
   return own;
 }
-
-}  // namespace
 
 std::vector<pid_t> adoptedChildren() {
   const std::vector<pid_t>& own = ownChildren();
@@ -37,10 +34,12 @@ void noteOwnChild(pid_t child) { ownChildren().push_back(child); }
 
 void leaveToReapAdopted(pid_t child) noexcept { std::erase(ownChildren(), child); }
 
-void reapOwnChild(pid_t child) noexcept {
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+int reapOwnChild(pid_t child) noexcept {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   leaveToReapAdopted(child);
+  return status;
 }
 
 }  // namespace tenure::cli

@@ -15,10 +15,12 @@ namespace tenure::cli {
 /// Waits for those that have ended, except for `kept`.
 void reapAdopted(pid_t kept = 0);
 
-/// What forkFor has started (process.hpp) is no adopted child until it is left to reapAdopted.
+/// What forkFor has started (process.hpp) is no adopted child until it is left to reapAdopted. One that stayed here
+/// after its end would hide the adopted child that gets its number next.
+[[nodiscard]] std::vector<pid_t>& ownChildren();
 void noteOwnChild(pid_t child);
 void leaveToReapAdopted(pid_t child) noexcept;
-/// Waits for the end of a child of forkFor.
-void reapOwnChild(pid_t child) noexcept;
+/// Waits for the end of a child of forkFor, and returns its status as waitpid(2) does.
+int reapOwnChild(pid_t child) noexcept;
 
 }  // namespace tenure::cli

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/process/adopted.hpp"
 #include "cli/process/process.hpp"
 #include "cli/text/exit_codes.hpp"
 #include "config/src/duration.hpp"
@@ -37,8 +37,7 @@ std::string syntaxFault(const std::string& command) {
   writes.reset();
   std::array<char, 512> said{};
   const ssize_t length = read(reads.get(), said.data(), said.size());
-  int status = 0;
-  while (waitpid(shell, &status, 0) < 0 && errno == EINTR) continue;
+  const int status = reapOwnChild(shell);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   const std::string text{said.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
   return text.empty() ? "sh ended with an error" : shown(text.substr(0, text.find('\n')), 200);

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/process/adopted.hpp"
 #include "cli/process/exec_image.hpp"
 #include "cli/process/job_processes.hpp"
 #include "cli/run/hook_run.hpp"
@@ -200,6 +201,19 @@ TEST_F(JobTest, AHookThatEndedInTimeIsNotLateBecauseItIsLookedAtLate) {
 
 // Unique to this process: it must not find or kill processes that another test marks at the same time.
 const std::string identity = std::string(24, 'a') + std::to_string(100'000'000 + getpid()).substr(1);
+
+TEST_F(JobTest, AnOwnChildThatHasEndedHidesNoAdoptedOneThatGetsItsNumber) {
+  const std::vector<pid_t> before = ownChildren();
+  EXPECT_TRUE(faultOfHooks({.onElected = "if"})) << "the shell cannot read it";
+  EXPECT_FALSE(faultOfHooks({.onElected = "true"}));
+  EXPECT_EQ(ownChildren(), before);
+  {
+    Job job = start({"true"});
+    job.openBarrier();
+    end(job);
+  }
+  EXPECT_EQ(ownChildren(), before);
+}
 
 TEST_F(JobTest, ProcessesOfTheGroupAndStraysAreFound) {
   Job job = start({TICKER, directory_.file("acts"), "children", "stray"}, {{jobVariable, "outer:" + identity}});
