@@ -79,7 +79,9 @@ int waitFor(pid_t work, int pipe, const sigset_t& signals) {
       waitForRest(pipe, signals);
       return *code;
     }
-    if (info.si_code == SI_KERNEL) continue;  // the work has got from the terminal what this process got from it
+    // The work has got from the terminal what this process got from it, but for a hang-up, which only the leader of the
+    // session is told of.
+    if (info.si_code == SI_KERNEL && info.si_signo != SIGHUP) continue;
     kill(work, info.si_signo);
   }
 }

@@ -46,9 +46,9 @@ class Case(unittest.TestCase):
         self.config = self.folder / "group.yaml"
         self.config.write_text("group: g\nstore: { type: sqlite, path: ./leases.db }\nlease: { duration: 2s }\n")
 
-    def start(self, *words, prepare=lambda: None, **more):
+    def start(self, *words, prepare=lambda: None, under=(), **more):
         more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **more}
-        process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=self.folder, preexec_fn=prepare, **more)
+        process = subprocess.Popen([*under, PROGRAM, *map(str, words)], cwd=self.folder, preexec_fn=prepare, **more)
         self.addCleanup(process.wait)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
@@ -193,6 +193,22 @@ class IgnoredSignals(Signals):
                     with self.assertRaises(subprocess.TimeoutExpired):
                         process.wait(max(0.0, until - time.monotonic()))
                     self.ends(process)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "it needs root and unshare")
+class FirstProcess(Signals):
+    """As process 1 of a container, which no signal ends that it does not handle."""
+
+    NAMESPACE = ("unshare", "--pid", "--kill-child")
+
+    def test_the_hang_up_of_its_terminal_ends_it(self):
+        ours, theirs = os.openpty()
+        process = self.start("run", "-c", self.config, "--", "sh", "-c", "touch ran; exec sleep 600",
+                             under=(*self.NAMESPACE, "setsid", "--ctty"), stdin=theirs)
+        os.close(theirs)
+        wait_until((self.folder / "ran").exists, "the job", PATIENCE_S)
+        os.close(ours)
+        self.assertEqual(process.wait(PATIENCE_S), 0)
 
 
 class Limits(Case):
