@@ -90,8 +90,6 @@ struct Command {
   std::string_view ifAlone{"give a command"};  ///< said where a command has to follow and none does
   /// It holds a lease or a lock, or is about to: what it does must not depend on whether its output is read.
   bool holds{false};
-  /// It may run a job, or wait for long: as the first process of a container it is a child of that process.
-  bool mayWait{false};
 };
 
 /// The options of a command whose values are one struct: they live as long as what runs with them.

@@ -49,9 +49,7 @@ int mainOf(const std::vector<std::string>& words) {
     neverWaitForReaders();
     ignoreClosedPipes();
   }
-  if (command->mayWait) {
-    if (const auto code = waitAsFirstProcess()) return *code;
-  }
+  if (const auto code = waitAsFirstProcess()) return *code;
   return run(signals);
 }
 

@@ -78,7 +78,6 @@ should stamp what it writes.)",
       .examples = {"tenure lock hold nightly --path locks.db --wait 0s -- ./backup.sh"},
       .options = optionsOf<LockArguments>(declareHold, hold),
       .holds = true,
-      .mayWait = true,
   };
 }
 

@@ -198,7 +198,6 @@ with --watch also renewed (its holder was seen renewing it) and stale (not renew
 wall clock is used.)",
       .exits = {{"0", "listed"}, {"83", "the store cannot be reached or used"}},
       .options = optionsOf<LockArguments>(declareList, list),
-      .mayWait = true,
   };
 }
 
@@ -214,7 +213,6 @@ counters are kept in any case: the next token of a removed lock is higher than i
       .exits = {{"0", "done"}, {"83", "the store cannot be reached, or could not remove something"}},
       .options = optionsOf<LockArguments>(declarePrune, prune),
       .holds = true,
-      .mayWait = true,
   };
 }
 

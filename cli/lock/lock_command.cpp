@@ -174,7 +174,6 @@ show KEY" shows the owner, and "tenure lock renew KEY --owner OWNER" resumes the
       .examples = {"tenure lock acquire nightly --path locks.db --lease 10m --wait 0s"},
       .options = optionsOf<LockArguments>(declareAcquire, acquire),
       .holds = true,
-      .mayWait = true,
   };
 }
 

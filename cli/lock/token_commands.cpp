@@ -165,7 +165,6 @@ needed: OWNER is the owner's whole text, as "tenure lock show KEY" prints it.)",
                 {"86", "it is not known whether the renewal arrived"}},
       .options = optionsOf<LockArguments>(declareRenew, renew),
       .holds = true,
-      .mayWait = true,
   };
 }
 
@@ -181,7 +180,6 @@ Command lockReleaseCommand() {
                 {"86", "it is not known whether the release arrived"}},
       .options = optionsOf<LockArguments>(declareRelease, release),
       .holds = true,
-      .mayWait = true,
   };
 }
 
@@ -198,7 +196,6 @@ token was made, the clock says so, too.)",
                 {"83", "the store cannot be reached or used"},
                 {"84", "KEY has no holder"}},
       .options = optionsOf<LockArguments>(declareShow, show),
-      .mayWait = true,
   };
 }
 

@@ -156,7 +156,6 @@ SIGQUIT, kills COMMAND at once. SIGUSR1 and SIGUSR2 go to COMMAND.)",
                    "tenure run -c group.yaml --once --wait 0s --busy-ok --per 24h -- ./backup"},
       .options = optionsOf<RunArguments>(declareRun, execute),
       .holds = true,
-      .mayWait = true,
   };
 }
 

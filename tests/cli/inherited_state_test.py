@@ -201,6 +201,20 @@ class FirstProcess(Signals):
 
     NAMESPACE = ("unshare", "--pid", "--kill-child")
 
+    def test_sigterm_ends_every_command(self):
+        self.hold()
+        for name, begin in self.commands().items():
+            with self.subTest(command=name):
+                process = begin(under=self.NAMESPACE)
+
+                def has_ended(process=process):
+                    with contextlib.suppress(OSError):
+                        for first in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                            os.kill(int(first), signal.SIGTERM)
+                    return process.poll() is not None
+
+                wait_until(has_ended, "the command's end", PATIENCE_S)
+
     def test_the_hang_up_of_its_terminal_ends_it(self):
         ours, theirs = os.openpty()
         process = self.start("run", "-c", self.config, "--", "sh", "-c", "touch ran; exec sleep 600",
