@@ -23,6 +23,7 @@ SignalState SignalState::takeOver() noexcept {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &standard, &state.child_);
+  sigaction(SIGTERM, &standard, &state.terminate_);
   sigset_t ending{};
   sigemptyset(&ending);
   for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) sigaddset(&ending, signal);
@@ -33,6 +34,7 @@ SignalState SignalState::takeOver() noexcept {
 void SignalState::restore() const noexcept {
   sigaction(SIGPIPE, &pipe_, nullptr);
   sigaction(SIGCHLD, &child_, nullptr);
+  sigaction(SIGTERM, &terminate_, nullptr);
   sigaction(SIGXFSZ, &fileSize_, nullptr);
   pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
 }

@@ -12,8 +12,9 @@ namespace tenure::cli {
 /// The dispositions and the mask with which this process was started; a job gets them back.
 class SignalState {
  public:
-  /// Remembers the state and then prepares this process. Signals that ask it to end are not blocked, whatever its
-  /// parent has blocked. SIGCHLD is not ignored, because a parent that ignores it would not see how the job ended.
+  /// Remembers the state and then prepares this process. Signals that ask it to end are not blocked, and SIGTERM is not
+  /// ignored, whatever its parent has done. SIGCHLD is not ignored, because a parent that ignores it would not see how
+  /// the job ended.
   [[nodiscard]] static SignalState takeOver() noexcept;
 
   /// Async-signal-safe: for a forked child before exec.
@@ -28,6 +29,7 @@ class SignalState {
   sigset_t mask_{};
   struct sigaction pipe_ {};
   struct sigaction child_ {};
+  struct sigaction terminate_ {};
   struct sigaction fileSize_ {};
   sigset_t ignored_{};
 };

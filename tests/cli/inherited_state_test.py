@@ -195,6 +195,20 @@ class IgnoredSignals(Signals):
                     self.ends(process)
 
 
+    def test_sigterm_ends_a_command_whose_parent_ignores_it_and_the_job_ignores_it_too(self):
+        self.hold()
+        ignoring = {"prepare": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)}
+        for name in ("acquire", "list", "status", "resign", "pause"):
+            with self.subTest(command=name):
+                process = self.commands()[name](**ignoring)
+                self.await_ready(process)
+                self.ends(process)
+        job = "exec grep SigIgn /proc/self/status >state"
+        lock = ("lock", "hold", "k", "--path", "locks.db")
+        self.assertEqual(self.start(*lock, "--", "sh", "-c", job, **ignoring).wait(PATIENCE_S), 0)
+        self.assertTrue(int(self.lines("state")[0].split()[1], 16) & 1 << (signal.SIGTERM - 1))
+
+
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "it needs root and unshare")
 class FirstProcess(Signals):
     """As process 1 of a container, which no signal ends that it does not handle."""
