@@ -7,6 +7,7 @@
 
 #include "cli/text/environment.hpp"
 #include "cli/text/exit_codes.hpp"
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::cli {
@@ -52,12 +53,12 @@ std::vector<std::string> ExecImage::candidatesFor(const std::string& name) {
   const std::string path = environmentText("PATH");
   std::vector<std::string> out;
   std::string_view directories = path.empty() ? "/usr/local/bin:/usr/bin:/bin" : std::string_view{path};
-  while (!directories.empty()) {
+  for (;;) {
     const std::string directory{directories.substr(0, directories.find(':'))};
-    directories.remove_prefix(std::min(directory.size() + 1, directories.size()));
     out.push_back((directory.empty() ? "." : directory) + '/' + name);
+    if (directory.size() == directories.size()) return out;
+    directories.remove_prefix(directory.size() + 1);
   }
-  return out;
 }
 
 int ExecImage::execute() noexcept {
@@ -100,14 +101,14 @@ std::string interpreterOf(const std::string& path) {
   line = line.substr(2, line.find('\n') - 2);
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string::npos) return {};
-  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+  return line.substr(begin, line.find_first_of(" \t", begin) - begin);
 }
 
 std::optional<CommandFault> faultOfScript(const std::string& path) {
   const std::string interpreter = interpreterOf(path);
   std::error_code error;
   if (interpreter.empty() || fs::exists(interpreter, error) || error) return std::nullopt;
-  return CommandFault{path + ": its first line names the interpreter " + interpreter + ", which does not exist",
+  return CommandFault{path + ": its first line names the interpreter " + shown(interpreter) + ", which does not exist",
                       exitNotFound};
 }
 

@@ -1,4 +1,6 @@
 // The parts that need no process: what is shown in which form, and when.
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -15,6 +17,8 @@
 #include "cli/run/job_deadline.hpp"
 #include "cli/run/startup_log.hpp"
 #include "cli/run/supervisor_waits.hpp"
+#include "cli/temporary_directory.hpp"
+#include "cli/text/environment.hpp"
 #include "cli/text/exit_codes.hpp"
 #include "cli/text/lease_view.hpp"
 #include "cli/text/output.hpp"
@@ -383,6 +387,24 @@ TEST(CommandFault, WhatCannotBeLookedAtIsCalledNeitherMissingNorNotExecutable) {
   ASSERT_TRUE(fault);
   EXPECT_NE(fault->message.find("a cannot be examined: File name too long"), std::string::npos) << fault->message;
   EXPECT_EQ(fault->exitCode, exitNotExecutable);
+}
+
+TEST(CommandFault, AnInterpreterIsWhatTheKernelLooksFor) {
+  const test::TemporaryDirectory directory;
+  directory.write("script", "#!/bin/sh\r\necho\n");
+  std::filesystem::permissions(directory.file("script"), std::filesystem::perms::owner_all);
+  const auto fault = faultOfCommand(directory.file("script"));
+  ASSERT_TRUE(fault);
+  EXPECT_NE(fault->message.find(R"(the interpreter /bin/sh\x0d, which does not exist)"), std::string::npos)
+      << fault->message;
+  EXPECT_EQ(fault->exitCode, exitNotFound);
+}
+
+TEST(ExecImage, AnEmptyElementOfPathIsTheWorkingDirectoryAtItsEndToo) {
+  const std::string before = environmentText("PATH");
+  setenv("PATH", ":/a:", 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  EXPECT_EQ(ExecImage::candidatesFor("x"), (std::vector<std::string>{"./x", "/a/x", "./x"}));
+  setenv("PATH", before.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
 }
 
 TEST(RestartDelay, DoublesWithEachFailureInARowUpToFiveMinutes) {
