@@ -92,6 +92,10 @@ void TermWork::act(const Instant& now) {
     const nanoseconds at = parts_.channel.term().anchor.boottime;
     if (at > std::exchange(renewedAt_, at) && !term_->leads()) renewed(term_->fencingToken(), now);
     job_->act(now);
+    if (electing_ && job_->status() && !job_->isOver()) {
+      job_->hurry("its first process has ended");
+      job_->act(now);
+    }
     if (job_->isOver()) endJob(now);
   }
   if (parts_.periods != nullptr && term_ && isOver()) betweenRuns(now);
@@ -400,7 +404,7 @@ void TermWork::lookAtRevoked() {
 /// Before the job acts: it may be the hook on_elected.
 void TermWork::actHooks(const Instant& now) {
   if (parts_.progress != nullptr && term_ && runsHook()) term_->reportProgress();
-  if (electing_ && !electedIsLate_ && elapsedForHolder(began_, now) >= options_.hooks.timeout) {
+  if (electedMayBeLate() && elapsedForHolder(began_, now) >= options_.hooks.timeout) {
     electedIsLate_ = true;
     job_->hurry("it takes longer than hooks.timeout");
   }
@@ -418,7 +422,7 @@ void TermWork::actHooks(const Instant& now) {
 
 std::optional<nanoseconds> TermWork::untilHooks(const Instant& now) const {
   std::optional<nanoseconds> left;
-  if (electing_ && !electedIsLate_) left = options_.hooks.timeout - elapsedForHolder(began_, now);
+  if (electedMayBeLate()) left = options_.hooks.timeout - elapsedForHolder(began_, now);
   if (parts_.progress != nullptr && runsHook()) left = earlier(left, *parts_.timing.progressTimeout() / 3);
   if (renewing_) {
     const nanoseconds valid = untilInvalid(now);

@@ -192,6 +192,7 @@ class TermWork {
   void lookAtRenewed(const Instant& now);
   void startRevoked(const Instant& now);
   void lookAtRevoked();
+  [[nodiscard]] bool electedMayBeLate() const { return electing_ && !electedIsLate_ && !job_->status(); }
   void actHooks(const Instant& now);
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilHooks(const Instant& now) const;
 

@@ -110,6 +110,16 @@ TEST_F(HooksTest, OnElectedThatTakesTooLongIsKilledWithAllThatItStarted) {
   EXPECT_TRUE(eventually([&] { return kill(std::stoi(child), 0) != 0; }));
 }
 
+TEST_F(HooksTest, WhatOnElectedLeavesBehindIsKilledAtOnceAndDoesNotMakeItLate) {
+  configureHooks("(trap \"\" TERM; : >ready; exec sleep 600) & echo $$! >child; while ! test -e ready; do :; done", "",
+                 "", "  drain_timeout: 30s\n", "8s");
+  const Finished done = runToEnd(run({"--once"}, {"sh", "-c", "echo job >>hooks"}), as("alice"));
+  EXPECT_EQ(done.code, 0) << done.errors;
+  EXPECT_NE(done.errors.find("is killed: its first process has ended"), std::string::npos) << done.errors;
+  EXPECT_EQ(times("job"), 1U);
+  EXPECT_NE(kill(std::stoi(contentOf(directory_.file("child"))), 0), 0);
+}
+
 TEST_F(HooksTest, OnElectedDiesWithItsSupervisorAsAJobDoes) {
   configureHooks("trap \"\" TERM; echo $$$$ >child; while :; do sleep 0.1; done", "", "");
   Subprocess alice{run({}, {"true"}), as("alice")};
