@@ -124,6 +124,13 @@ CommandFault faultOfPath(const std::string& path) {
 
 }  // namespace
 
+int exitCodeOfExec(int error) noexcept {
+  for (const int passing : {ETXTBSY, EAGAIN, ENOMEM, ENFILE, EMFILE, EIO, ESTALE, ETIMEDOUT}) {
+    if (error == passing) return exitFailed;
+  }
+  return error == ENOENT ? exitNotFound : exitNotExecutable;
+}
+
 std::optional<CommandFault> faultOfCommand(const std::string& name) {
   const auto candidates = ExecImage::candidatesFor(name);
   std::optional<std::string> there;

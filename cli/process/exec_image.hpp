@@ -32,6 +32,10 @@ class ExecImage {
   std::vector<char*> envp_;
 };
 
+/// The exit code that tells of an errno of execve(2): exitNotFound, exitNotExecutable, or exitFailed if a later attempt
+/// may succeed. Async-signal-safe.
+[[nodiscard]] int exitCodeOfExec(int error) noexcept;
+
 struct CommandFault {
   std::string message;  ///< names the file, what is wrong with it and what to do
   int exitCode{};       ///< exitNotFound or exitNotExecutable

@@ -20,7 +20,6 @@
 #include "cli/process/adopted.hpp"
 #include "cli/process/children.hpp"
 #include "cli/process/exec_image.hpp"
-#include "cli/text/exit_codes.hpp"
 #include "probe_file.hpp"
 
 namespace tenure::cli {
@@ -59,7 +58,7 @@ JobCgroup newCgroup() {
   if (spec.livenessFile >= 0) fcntl(spec.livenessFile, F_SETFD, 0);
   const int error = image.execute();
   [[maybe_unused]] const ssize_t sent = write(barrier, &error, sizeof error);
-  _exit(error == ENOENT ? exitNotFound : exitNotExecutable);
+  _exit(exitCodeOfExec(error));
 }
 
 /// The same holds here: it forks and executes nothing itself.

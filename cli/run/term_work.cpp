@@ -191,7 +191,8 @@ void TermWork::judgeEnd(const ExitStatus& status, bool byItself, const Instant& 
   if (const int error = job_->execError(); error != 0) {
     const auto fault = faultOfCommand(options_.command.front());
     events_.complain(fault ? fault->message : options_.command.front() + ": " + errnoText(error));
-    return events_.leave(error == ENOENT ? exitNotFound : exitNotExecutable);
+    const int code = exitCodeOfExec(error);
+    if (options_.once || code != exitFailed) return events_.leave(code);
   }
   if (options_.terminates && !byItself && job_->wasKilled() && !parts_.channel.term().validAt(now)) {
     events_.complain("leadership was lost, and the job had to be killed; this process ends (on_lost: terminate)");

@@ -1,5 +1,6 @@
 // `tenure run` as people use it: real processes with a real SQLite file.
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -11,6 +12,7 @@
 
 #include "cli/group_fixture.hpp"
 #include "cli/text/exit_codes.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::test {
 namespace {
@@ -114,6 +116,20 @@ TEST_F(RunTest, CommandThatOnlyExecRefusesIsTheShellsExitCodeAndReleases) {
   EXPECT_EQ(refused.code, cli::exitNotExecutable);
   EXPECT_NE(refused.errors.find("Permission denied"), std::string::npos) << refused.errors;
   EXPECT_NE(finish({"status", "--config", config()}).output.find("released the lease"), std::string::npos);
+}
+
+TEST_F(RunTest, CommandWhoseExecFailsForNowIsTriedAgain) {
+  configure();
+  const std::string script = directory_.file("script");
+  directory_.write("script", "#!/bin/sh\ntouch ran\n");
+  std::filesystem::permissions(script, std::filesystem::perms{0755});
+  UniqueFd writer{open(script.c_str(), O_WRONLY | O_CLOEXEC)};
+  EXPECT_EQ(runToEnd(run({"--once"}, {script}), as("a")).code, cli::exitFailed);
+  Subprocess alice{run({}, {script}), as("alice")};
+  EXPECT_TRUE(alice.saysOnStderr("Text file busy")) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("competes again in 2s")) << alice.errors();
+  writer.reset();
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(directory_.file("ran")); })) << alice.errors();
 }
 
 #if !defined(__SANITIZE_ADDRESS__)  // UBSan checks memory with a pipe, for which there is no descriptor here
