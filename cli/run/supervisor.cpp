@@ -289,6 +289,17 @@ void Supervisor::compete() {
   if (http_) http_->watch(view_);
 }
 
+/// The first time has shown that it can, so what is in the way now (no thread, no memory) may pass.
+void Supervisor::competeAgain(const Instant& now) {
+  try {
+    compete();
+  } catch (const std::exception& error) {
+    pausedAt_ = now;
+    logger_.log(LogLevel::warn, std::string{"cannot compete: "} + error.what() + "; tries again in " +
+                                    secondsText(restartDelay_.afterEnd(true, nanoseconds{0})));
+  }
+}
+
 CandidacyEvents Supervisor::candidacyEvents() {
   CandidacyEvents events;
   events.termBegan = [this](const Leadership& term, WorkHandle handle) {
@@ -387,7 +398,7 @@ void Supervisor::advance(const Instant& now) {
   lookAtStore(now);
   settle(now);
   if (!finished_ && shutdown_.untilQuit(now).value_or(unansweredTime).count() <= 0) quit();
-  if (pausedAt_ && elapsedForHolder(*pausedAt_, now) >= restartDelay_.present()) compete();
+  if (pausedAt_ && elapsedForHolder(*pausedAt_, now) >= restartDelay_.present()) competeAgain(now);
 }
 
 void Supervisor::leave(int code) {

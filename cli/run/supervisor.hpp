@@ -75,6 +75,7 @@ class Supervisor {
 
   [[nodiscard]] bool beginToListen();
   void compete();
+  void competeAgain(const Instant& now);
   [[nodiscard]] CandidacyEvents candidacyEvents();
   [[nodiscard]] TermWork::Options workOptions() const;
   [[nodiscard]] TermProcesses processes();

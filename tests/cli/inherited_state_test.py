@@ -268,6 +268,28 @@ class Limits(Case):
         ignored = int(self.lines("state")[0].split()[1], 16)
         self.assertEqual(ignored & 1 << (signal.SIGXFSZ - 1), 0)
 
+    @unittest.skipUnless(shutil.which("prlimit"), "it needs prlimit")
+    def test_a_copy_that_cannot_compete_again_for_want_of_threads_tries_later(self):
+        def drop():
+            return os.geteuid() != 0 or os.setuid(54321)  # root has no such limit
+
+        def allow(threads):
+            subprocess.run(["prlimit", "--pid", str(process.pid), f"--nproc={threads}:"], preexec_fn=drop, check=True, timeout=PATIENCE_S)
+
+        self.folder.chmod(0o777)
+        told = self.folder / "told"
+        with told.open("w") as out:
+            process = self.start("run", "-c", self.config, "--", "sh", "-c", "echo >>ran; exit 1", stderr=out, prepare=drop)
+        wait_until(lambda: "competes again" in told.read_text(), "the first end of the job", PATIENCE_S)
+        before = resource.prlimit(0, resource.RLIMIT_NPROC)[0]
+        allow(1)
+        wait_until(lambda: process.poll() is not None or "cannot compete" in told.read_text(), "the shortage", PATIENCE_S)
+        self.assertIsNone(process.poll(), told.read_text())
+        ran = len(self.lines("ran"))
+        allow("unlimited" if before == resource.RLIM_INFINITY else before)
+        wait_until(lambda: len(self.lines("ran")) > ran, "the next term", PATIENCE_S)
+        self.ends(process)
+
     def test_little_address_space(self):
         if is_sanitized():
             self.skipTest("a sanitizer needs terabytes of address space")
