@@ -22,6 +22,7 @@
 
 #include <tenure/lockcore/asio.hpp>
 
+#include "lockcore/port/saturating_time.hpp"
 #include "process_mark.hpp"
 #include "system_error.hpp"
 #include "thread.hpp"
@@ -171,7 +172,7 @@ class AsioScheduler final : public Scheduler, public std::enable_shared_from_thi
   TimerId schedule(nanoseconds delay, Task task) override {
     const TimerId id = ++lastId_;
     link_->whileThere([&] {
-      const nanoseconds due = readClock().boottime + std::max(delay, nanoseconds{0});
+      const nanoseconds due = saturating::sum(readClock().boottime, std::max(delay, nanoseconds{0}));
       const bool first = on_->queue.empty() || due < on_->queue.begin()->first.first;
       on_->queue.emplace(std::pair{due, id}, std::move(task));
       on_->dueOf.emplace(id, due);

@@ -222,6 +222,18 @@ TEST(Timers, anEarlierOneDoesNotWaitForALaterOne) {
   EXPECT_EQ(journal.whenThere(1), std::vector<int>{1});
 }
 
+TEST(Timers, oneThatIsNeverDueKeepsNoOtherWaiting) {
+  Journal journal;
+  const auto scheduler = sharedScheduler();
+  Scheduler::TimerId never{};
+  ASSERT_TRUE(onScheduler(*scheduler, [&] {
+    never = scheduler->schedule(std::chrono::nanoseconds::max(), [&] { journal.add(0); });
+    scheduler->schedule(1ms, [&] { journal.add(1); });
+  }));
+  EXPECT_EQ(journal.whenThere(1), std::vector<int>{1});
+  EXPECT_TRUE(onScheduler(*scheduler, [&] { scheduler->cancel(never); }));
+}
+
 TEST(Timers, aTaskMaySetTheNext) {
   const auto scheduler = sharedScheduler();
   Journal journal;

@@ -86,6 +86,16 @@ TEST(ManualScheduler, advancesToTheNextTimerOnlyIfThereIsOne) {
   EXPECT_EQ(scheduler.now(), start + 7s);
 }
 
+TEST(ManualScheduler, theLongestTimesThatThereAreAreNotOverAtOnce) {
+  ManualScheduler scheduler;
+  bool fired = false;
+  scheduler.post([&] { scheduler.schedule(std::chrono::nanoseconds::max(), [&] { fired = true; }); });
+  scheduler.advance(1h);
+  EXPECT_FALSE(fired);
+  scheduler.advance(std::chrono::nanoseconds::max());
+  EXPECT_TRUE(fired);
+}
+
 TEST(ManualScheduler, refusesMisuse) {
   ManualScheduler scheduler;
   EXPECT_THROW(scheduler.schedule(1ms, [] {}), std::logic_error);

@@ -4,6 +4,8 @@
 
 #include <tenure/testing/manual_runtime.hpp>
 
+#include "lockcore/port/saturating_time.hpp"
+
 namespace tenure::test {
 
 using std::chrono::nanoseconds;
@@ -76,7 +78,7 @@ Scheduler::TimerId ManualScheduler::schedule(nanoseconds delay, Task task) {
   requireTask("schedule");
   const std::lock_guard lock{mutex_};
   const TimerId id = ++lastTimer_;
-  timers_.emplace(Due{now().boottime + std::max(delay, nanoseconds{0}), id}, std::move(task));
+  timers_.emplace(Due{saturating::sum(now().boottime, std::max(delay, nanoseconds{0})), id}, std::move(task));
   return id;
 }
 
@@ -103,7 +105,7 @@ std::size_t ManualScheduler::runReady() {
 std::size_t ManualScheduler::advance(nanoseconds by) {
   const Running running{*this};
   std::size_t ran = drainReady();
-  const nanoseconds end = now().boottime + by;
+  const nanoseconds end = saturating::sum(now().boottime, by);
   while (now().boottime < end) {
     const nanoseconds step = std::min(untilNextTimer().value_or(nanoseconds::max()), end - now().boottime);
     moveClocks({step, step, step});
