@@ -540,6 +540,11 @@ TEST(HttpListenerOptions, AreCheckedTogether) {
                                                                  .idleTime = std::chrono::milliseconds{0},
                                                                  .stallPatience = std::chrono::milliseconds{1}});
   EXPECT_EQ(faults.size(), 5U);
+  for (const auto time : {24h + 1ms, std::chrono::milliseconds::max()}) {
+    EXPECT_EQ(ops::faultsOf({.listen = anyPort, .requestTime = time, .idleTime = time, .stallPatience = time}).size(),
+              3U);
+  }
+  EXPECT_TRUE(ops::faultsOf({.listen = anyPort, .requestTime = 24h, .idleTime = 24h, .stallPatience = 24h}).empty());
   EXPECT_TRUE(ops::faultsOf(ops::ListenerOptions{.listen = "127.0.0.1:0"}).empty());
 }
 

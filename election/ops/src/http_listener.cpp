@@ -47,9 +47,10 @@ OptionFaults faultsOf(const ListenerOptions& options) {
     if (std::string fault = faultOfHost(host); !fault.empty()) faults.push_back({"hosts", std::move(fault), true});
   }
   check(options.connections >= 1 && options.connections <= 10'000, "connections", "must be 1 to 10000");
-  check(options.requestTime >= milliseconds{1}, "requestTime", "must be at least 1 ms");
-  check(options.idleTime >= milliseconds{1}, "idleTime", "must be at least 1 ms");
-  check(options.stallPatience >= std::chrono::seconds{1}, "stallPatience", "must be at least 1 s");
+  const auto within = [](milliseconds least, milliseconds time) { return time >= least && time <= maxLeaseDuration; };
+  check(within(milliseconds{1}, options.requestTime), "requestTime", "must be 1 ms to 24 h");
+  check(within(milliseconds{1}, options.idleTime), "idleTime", "must be 1 ms to 24 h");
+  check(within(std::chrono::seconds{1}, options.stallPatience), "stallPatience", "must be 1 s to 24 h");
   return faults;
 }
 

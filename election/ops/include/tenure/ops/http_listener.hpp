@@ -30,9 +30,9 @@ struct ListenerOptions {
   /// is closed: the one that is idle for longest, or, where none is idle, the one that has waited longest for the rest
   /// of a request or for an answer to be taken, but not before 200 ms.
   std::size_t connections{64};
-  std::chrono::milliseconds requestTime{5'000};  ///< for a request and its answer; at least 1 ms
-  std::chrono::milliseconds idleTime{60'000};    ///< between two requests; at least 1 ms
-  /// /livez answers 503 once the renewal thread has been stuck for this long while the process ran. At least 1 s.
+  std::chrono::milliseconds requestTime{5'000};  ///< for a request and its answer; 1 ms .. 24 h
+  std::chrono::milliseconds idleTime{60'000};    ///< between two requests; 1 ms .. 24 h
+  /// /livez answers 503 once the renewal thread has been stuck for this long while the process ran. 1 s .. 24 h.
   std::chrono::milliseconds stallPatience{10'000};
   Logger logger{};
 };
