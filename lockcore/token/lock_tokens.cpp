@@ -89,7 +89,7 @@ std::optional<LockError> drive(LeaseStore& store, const LeaseKey& key, TokenWrit
   nanoseconds pause = firstPause;
   for (auto next = TokenWrite::Next::write;;) {
     const Instant now = readClock();
-    const nanoseconds left = budget - elapsedForHolder(began, now);
+    const nanoseconds left = saturating::difference(budget, elapsedForHolder(began, now));
     if (left <= nanoseconds{0}) return write.giveUp();
     const nanoseconds sure = write.sureFor(clockDomain(), now);
     const bool looks = next == TokenWrite::Next::write && sure <= nanoseconds{0};
