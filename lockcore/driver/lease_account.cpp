@@ -5,20 +5,14 @@
 #include <utility>
 #include <variant>
 
+#include "lockcore/port/quoted_text.hpp"
+
 namespace tenure {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 namespace {
-
-/// The longest beginning of `text` that fits and does not end within a character of UTF-8.
-std::string_view fitting(std::string_view text) {
-  if (text.size() <= maxTermEventDetail) return text;
-  std::size_t length = maxTermEventDetail;
-  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
-  return text.substr(0, length);
-}
 
 RenewalOutcome outcomeOf(const WriteOutcome& outcome) noexcept {
   if (std::holds_alternative<Applied>(outcome)) return RenewalOutcome::acknowledged;
@@ -133,7 +127,7 @@ nanoseconds LeaseAccount::effectiveAt(const Instant& now) const noexcept {
 }
 
 void LeaseAccount::note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail) {
-  const std::string_view kept = fitting(detail);
+  const std::string_view kept = fitting(detail, maxTermEventDetail);
   Entry entry;
   entry.atMillis = wallClockMillisForDisplay();
   entry.token = token.value();

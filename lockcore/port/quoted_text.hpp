@@ -14,6 +14,9 @@ namespace tenure {
 /// Unicode Standard: no overlong forms, no surrogates, nothing above U+10FFFF).
 [[nodiscard]] std::size_t utf8SequenceLength(std::string_view text) noexcept;
 
+/// The longest beginning of `text` that has at most `most` bytes and does not end within a character of UTF-8.
+[[nodiscard]] TENURE_API std::string_view fitting(std::string_view text, std::size_t most) noexcept;
+
 /// UTF-8 without NUL, because C interfaces would take a NUL for the end.
 [[nodiscard]] inline bool isPlainText(std::string_view text) {
   return isUtf8(text) && text.find('\0') == std::string_view::npos;

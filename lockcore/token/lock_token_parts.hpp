@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <utility>
 
 #include <tenure/lockcore/lock_tokens.hpp>
+
+#include "lockcore/port/quoted_text.hpp"
 
 namespace tenure {
 
@@ -27,9 +30,13 @@ struct LockTokenParts {
   friend bool operator==(const LockTokenParts&, const LockTokenParts&) = default;
 };
 
+/// So that no store has a description that makes the text of a token longer than LockToken::maxTextBytes.
+inline constexpr std::size_t mostOfStore = 1'024;
+
 /// The library's own access to the parts of a token.
 struct LockTokenAccess {
   [[nodiscard]] static LockToken make(LockTokenParts parts) {
+    parts.store.resize(fitting(parts.store, mostOfStore).size());
     return LockToken{std::make_shared<const LockTokenParts>(std::move(parts))};
   }
   [[nodiscard]] static const LockTokenParts& partsOf(const LockToken& token) noexcept { return *token.parts_; }

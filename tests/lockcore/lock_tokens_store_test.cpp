@@ -30,12 +30,14 @@ class UnrulyStore final : public PolledStore {
 
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
+  std::string description{"unruly"};
   std::function<void()> whileItReads{};
   std::function<void()> whileItWrites{};
   bool lastReadMayBeLate{false};
   std::optional<std::chrono::nanoseconds> lastWritesTime{};
   std::atomic<bool> throwsOnceApplied{false};  ///< the next write throws, and is applied all the same
 
+  [[nodiscard]] std::string describe() const override { return description; }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     lastReadMayBeLate = options.mayBeLate;
     behind_->read(key, options, misbehaving(std::move(handler)));
@@ -72,6 +74,17 @@ TEST(LockTokensOverAnUnrulyStore, aSecondAnswerChangesNothing) {
   ASSERT_TRUE(token.has_value()) << token.error().message;
   EXPECT_TRUE(tokens.check(*token).has_value());
   EXPECT_TRUE(tokens.renew(*token).has_value());
+}
+
+TEST(LockTokensOverAnUnrulyStore, aLongDescriptionIsCutSoThatTheTextOfATokenCanBeRead) {
+  const auto store = std::make_shared<UnrulyStore>();
+  for (int i = 0; i < 20'000; ++i) store->description += "\u00e4";
+  const LockToken token = LockTokens{store}.acquire({"orders"}, {}).value();
+  EXPECT_LE(token.store().size(), 1024U);
+  EXPECT_EQ(token.store().substr(0, 100), store->description.substr(0, 100));
+  const auto read = LockToken::from(token.text());
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(*read, token);
 }
 
 TEST(LockTokensOverAnUnrulyStore, whatItThrowsIsAnError) {
