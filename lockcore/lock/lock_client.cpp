@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <list>
+#include <stop_token>
 #include <utility>
 
 #include <tenure/lockcore/lock_client.hpp>
@@ -132,11 +134,12 @@ LockClient& LockClient::operator=(LockClient&& other) noexcept {
 }
 
 LockResult<Lock> LockClient::Impl::acquireNow(const LeaseKey& key, AcquireOptions options,
-                                              std::optional<nanoseconds> longest) {
+                                              std::optional<nanoseconds> longest, std::stop_token cancel) {
   if (auto why = whyNotWait(key)) return *std::move(why);
   const auto waiter = std::make_shared<Waiter<LockResult<Lock>>>();
   const SessionPtr session = acquire(
       key, std::move(options), [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); }, longest);
+  if (session) session->cancelOn(std::move(cancel));
   if (!session || !session->patience()) return waiter->wait();
   if (common_->clock != systemClock()) {
     if (const auto loop = scheduler()) session->limit(loop);
@@ -157,19 +160,22 @@ LockResult<std::vector<Lock>> LockClient::Impl::acquireEach(const std::vector<Le
     return together - elapsedForHolder(from, common_->clock->now());
   };
   std::vector<Lock> won;
+  std::stop_source loss;  // of any that is won
+  std::list<std::stop_callback<std::function<void()>>> ends;
   for (const LeaseKey& key : sorted) {
     const auto next = won.empty() ? std::optional{options} : optionsForNext(options, left());
-    LockResult<Lock> lock = next ? acquireNow(key, *next, left()) : noTimeLeft(key);
+    LockResult<Lock> lock = next ? acquireNow(key, *next, left(), loss.get_token()) : noTimeLeft(key);
     auto failed = lock.has_error() ? std::optional{lock.error()} : std::nullopt;
-    if (!failed) {
-      won.push_back(*std::move(lock));
-      failed = lossAmong(won);
-    }
+    if (!failed) won.push_back(*std::move(lock));
+    // It may be why the wait failed, and tells more. A close of the client ends both.
+    auto lost = lossAmong(won);
+    if (lost && !(failed && lost->reason == RevokeReason::stopped)) failed = std::move(lost);
     if (failed) {
       const nanoseconds usual = options.lease.value_or(options_.lease.duration) + std::chrono::seconds{1};
       const nanoseconds rest = std::max(left().value_or(usual), nanoseconds{0}) + answerGrace;
       return giveBack(std::move(won), *std::move(failed), std::min(rest, usual));
     }
+    ends.emplace_back(won.back().stopToken(), [&loss] { loss.request_stop(); });
   }
   return won;
 }

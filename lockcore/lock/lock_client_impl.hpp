@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -124,9 +125,10 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   /// `acquired` may be called inside this call. Null: it was called, and there is nothing to cancel.
   SessionPtr acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired,
                      std::optional<std::chrono::nanoseconds> longest = {});
-  /// The same, and waits for the result.
+  /// The same, and waits for the result. A stop of `cancel` cancels it.
   [[nodiscard]] LockResult<Lock> acquireNow(const LeaseKey& key, AcquireOptions options,
-                                            std::optional<std::chrono::nanoseconds> longest = {});
+                                            std::optional<std::chrono::nanoseconds> longest = {},
+                                            std::stop_token cancel = {});
   /// One after the other. `sorted`: in the order that all programs share.
   [[nodiscard]] LockResult<std::vector<Lock>> acquireEach(const std::vector<LeaseKey>& sorted,
                                                           const AcquireOptions& options);
