@@ -198,6 +198,7 @@ bool ElectorImpl::endWithin(const Patience& patience) {
 
 /// What is left to do is done on the scheduler, which keeps this until then.
 void ElectorImpl::leave(const Patience& patience) {
+  listeners_.muteAfter(patience);
   bool endsLater = false;
   {
     const std::lock_guard lock{mutex_};

@@ -69,8 +69,11 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   static void abandonAll(const std::vector<std::shared_ptr<ElectorImpl>>& electors, const Patience& patience);
   /// The same where nothing may wait.
   void leave(const Patience& patience);
-  /// The scheduler keeps `owner` until this has stopped; see LeaseDriver::keep.
-  void keep(std::shared_ptr<void> owner, const Patience& patience) { driver_->keep(std::move(owner), patience.left()); }
+  /// The scheduler keeps `owner` until this has stopped (see LeaseDriver::keep). No callback begins after `patience`.
+  void keep(std::shared_ptr<void> owner, const Patience& patience) {
+    listeners_.muteAfter(patience);
+    driver_->keep(std::move(owner), patience.left());
+  }
   /// No callback is running or due.
   [[nodiscard]] bool isIdle() const { return termLane_->isIdle() && noticeLane_->isIdle(); }
 

@@ -9,7 +9,8 @@ class ListenerSet::UnderWay {
  public:
   explicit UnderWay(ListenerSet& set) : set_{set} {
     const std::lock_guard lock{set_.mutex_};
-    allowed_ = !set_.muted_;  // NOLINT(cppcoreguidelines-prefer-member-initializer): under the lock
+    const bool inTime = !set_.time_ || set_.time_->left() > std::chrono::nanoseconds{0};
+    allowed_ = inTime && !set_.muted_;  // NOLINT(cppcoreguidelines-prefer-member-initializer): under the lock
     if (allowed_) ++set_.underWay_;
   }
   ~UnderWay() {

@@ -10,6 +10,8 @@
 
 #include <tenure/election/listener.hpp>
 
+#include "lockcore/runtime/patience.hpp"
+
 namespace tenure {
 
 class ListenerSet {
@@ -39,6 +41,12 @@ class ListenerSet {
   /// Once it has returned, no further call begins. False: a call is under way.
   [[nodiscard]] bool mute();
 
+  /// The same once this time is over. A second call has no effect.
+  void muteAfter(const Patience& time) {
+    const std::lock_guard lock{mutex_};
+    if (!time_) time_.emplace(time);
+  }
+
   /// Destroys the listeners with all that they own. Only if they are muted, no call is under way, and none can come.
   void clear() { std::vector<Listener>{}.swap(listeners_); }
 
@@ -51,6 +59,7 @@ class ListenerSet {
   std::mutex mutex_;  ///< guards what follows; never held while a callback runs
   int underWay_{0};
   bool muted_{false};
+  std::optional<Patience> time_{};  ///< for calls to begin; empty: without a bound
 };
 
 }  // namespace tenure

@@ -131,6 +131,36 @@ TEST_F(Destruction, doesNotWaitForeverAndThenMutesTheListeners) {
   EXPECT_EQ(revoked, 0);
 }
 
+/// In a callback it returns at once; the work is told, and no callback begins once the time of the destructor is over.
+TEST_F(Destruction, insideACallbackMutesTheListenersAfterTheSameTime) {
+  const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms, .drainTimeout = 0ms}; };
+  const std::chrono::nanoseconds bound = 100ms + 1s;
+  for (const bool afterItsStop : {false, true}) {
+    Stage stage;
+    auto owned = std::make_shared<int>(1);
+    const std::weak_ptr<int> watch{owned};
+    std::atomic<bool> destroyed{false};
+    std::atomic<int> revoked{0};
+    LeaderElector* raw = nullptr;
+    Listener listener;
+    listener.onElected = [&, owned](const Leadership&) {
+      const auto destroy = [&] { delete raw, destroyed = true; };
+      afterItsStop ? raw->requestStop([destroy](ReleaseResult) { destroy(); }) : destroy();
+      EXPECT_TRUE(eventually([&] { return destroyed.load(); }));
+      const Instant from = readClock();
+      EXPECT_TRUE(eventually([&] { return elapsedForHolder(from, readClock()) > bound; }));
+    };
+    listener.onRevoked = [&](const TermEnd&) { ++revoked; };
+    owned.reset();
+    Candidate a = stage.threaded("a", std::move(listener), brief);
+    raw = a.elector.release();
+    raw->start();
+    EXPECT_TRUE(eventually([&] { return stage.advance(1ms), watch.expired(); }));
+    EXPECT_TRUE(destroyed);
+    EXPECT_EQ(revoked, 0);
+  }
+}
+
 /// Objects that the listeners own are destroyed with the elector, on the thread that destroys it, and not later on
 /// another.
 TEST_F(Destruction, destroysTheListeners) {

@@ -116,7 +116,7 @@ std::optional<StoreError> TokenFile::foreignError() const {
     return std::nullopt;
   }
   return StoreError{ErrorClass::misconfigured, name_ + " is a database of another program" +
-                                                   (isFence ? " with a fence of its own" : "") +
+                                                   (isFence ? ", which has an SQLite fence" : "") +
                                                    "; nothing was changed; give a file that the proxy alone uses"};
 }
 
