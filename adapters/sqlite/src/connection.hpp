@@ -59,7 +59,7 @@ class Transaction {
   void rollBack() noexcept;
 
   /// Ends the work's part; call it once, before commit(). SQLITE_BUSY: a statement that writes is still in progress.
-  /// Any other error: somebody has ended the transaction that begin() began, even if another one was begun since.
+  /// Any other error: the work ended the transaction that begin() began, even if it then began another.
   [[nodiscard]] int endWork();
 
  private:
