@@ -169,10 +169,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   std::size_t first = 0;
   if (inPieces) {
     const auto got = co_await readClient(parser);
-    if (!got) {
-      done(false);
-      co_return false;
-    }
+    if (!got) co_return co_await endUnsent("nothing of it has reached the service");
     first = *got;
   }
 
@@ -185,8 +182,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
     const bool sent = inPieces ? co_await sendPieces(parser, request, first) : co_await sendWhole(request, body);
     if (!sent) {
       co_await drain();
-      done(false);
-      co_return false;
+      co_return co_await endUnsent("it is not known what the service has done with the part before that");
     }
     const error_code error = co_await readHead();
     if (!error) co_return co_await relay(toHttp10);
@@ -234,7 +230,8 @@ Task<std::optional<std::size_t>> Exchange::readClient(RequestParser& parser) {
     readsClient_ = false;
     if (error == http::error::need_buffer) error = {};
     if (error || (overtaken_ && !parser.is_done())) {
-      clientGone_ = true;
+      if (!overtaken_ && isFaultOfRequest(error)) badBody_ = error;
+      (badBody_ ? clientBodyLeft_ : clientGone_) = true;
       co_return std::nullopt;
     }
     got = piece_.size() - parser.get().body().size;
@@ -294,6 +291,14 @@ Task<void> Exchange::drain() {
   }
 }
 
+/// The client did not send the whole body. One that broke the rules of chunks is still there, and is told so.
+Task<bool> Exchange::endUnsent(std::string_view service) {
+  done(false);
+  if (!badBody_) co_return false;
+  const HttpProblem problem = badRequest(badBody_, std::string{bodyNotUnderstood} + "; " + std::string{service});
+  co_return co_await answer(problem);
+}
+
 Task<bool> Exchange::relay(bool toHttp10) {
   shared_.counts.add("forwarded");
   const ResponseParser& parser = *response_;
@@ -330,6 +335,18 @@ Task<std::pair<error_code, std::size_t>> Exchange::readPiece() {
 Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
   http::response_serializer<http::buffer_body> serializer{response};
   const bool noBody = hasNoBody(method_, response.result_int());
+  // A stream of events may pause before its first one, and its client must learn of the answer at once.
+  const bool pauses = connection_->buffer.size() == 0 && !response_->is_done() && !response_->content_length();
+  if (pauses && !noBody && !clientGone_) {
+    response.body().data = nullptr;
+    response.body().more = true;
+    client_.stream.expires_after(limits_.client);
+    writesClient_ = true;
+    const auto [failed, bytes] = co_await http::async_write_header(client_.stream, serializer, quietly);
+    writesClient_ = false;
+    responded_ = true;
+    clientGone_ = bool{failed};
+  }
   for (bool last = false; !last;) {
     const auto [broken, got] = co_await readPiece();
     if (broken) {

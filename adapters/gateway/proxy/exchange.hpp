@@ -67,6 +67,7 @@ class Exchange {
   /// Reads the next piece of the service's answer into piece_. Returns its length, or an error.
   [[nodiscard]] Task<std::pair<error_code, std::size_t>> readPiece();
   [[nodiscard]] Task<void> drain();
+  [[nodiscard]] Task<bool> endUnsent(std::string_view service);
   [[nodiscard]] Task<bool> answer(const HttpProblem& problem);
   void done(bool reusable);
 
@@ -88,6 +89,7 @@ class Exchange {
   bool clientGone_{false};
   bool keepAlive_{false};  ///< the client's connection, if nothing happens to it
   bool clientBodyLeft_{false};
+  error_code badBody_{};  ///< why the client's body cannot be read on, though the client is there
   bool upstreamKeepsAlive_{false};
   bool responded_{false};  ///< the client has received a part of the answer
   std::optional<ResponseParser> response_{};

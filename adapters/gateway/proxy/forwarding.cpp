@@ -44,6 +44,18 @@ HttpProblem proxyProblem(int status, std::string_view kind, std::string_view tit
   return out;
 }
 
+bool isFaultOfRequest(const error_code& error) {
+  return error.category() == make_error_code(http::error::bad_version).category() &&
+         error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+HttpProblem badRequest(const error_code& error, std::string_view detail) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return proxyProblem(431, "header-too-large", "The header of the request is too large", "send less of it");
+  }
+  return proxyProblem(400, "bad-request", "The request is not understood", detail);
+}
+
 bool isIdempotent(http::verb method) noexcept {
   return method == http::verb::get || method == http::verb::head || method == http::verb::options ||
          method == http::verb::put || method == http::verb::delete_;

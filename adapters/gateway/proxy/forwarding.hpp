@@ -19,6 +19,15 @@ void removeHopByHop(http::fields& fields);
 [[nodiscard]] HttpProblem proxyProblem(int status, std::string_view kind, std::string_view title,
                                        std::string_view detail);
 
+/// Whether there is a client left to answer: a time-out has already closed the connection, and a client that has closed
+/// its sending side in the middle of a request has given it up.
+[[nodiscard]] bool isFaultOfRequest(const error_code& error);
+
+inline constexpr std::string_view bodyNotUnderstood = "its body is not in the chunks of HTTP/1.1";
+
+/// For a request that isFaultOfRequest. `detail`: what is wrong, unless its header is too large.
+[[nodiscard]] HttpProblem badRequest(const error_code& error, std::string_view detail);
+
 /// Whether a second try on another connection does no harm (RFC 9110, section 9.2.2).
 [[nodiscard]] bool isIdempotent(http::verb method) noexcept;
 

@@ -15,19 +15,6 @@ constexpr std::size_t mostDiscarded = 64U << 10U;
 
 constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-HttpProblem badRequest(const error_code& error) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return proxyProblem(431, "header-too-large", "The header of the request is too large", "send less of it");
-  }
-  return proxyProblem(400, "bad-request", "The request is not understood", "it is not HTTP/1.1");
-}
-
-/// Whether there is a client left to answer: a time-out has already closed the connection.
-bool isFaultOfRequest(const error_code& error) {
-  return error.category() == make_error_code(http::error::bad_version).category() &&
-         error != http::error::end_of_stream && error != http::error::partial_message;
-}
-
 }  // namespace
 
 /// A verdict that comes later, from another thread, perhaps when nobody waits for it any more.
@@ -85,7 +72,7 @@ Task<bool> Session::handleOne() {
   stream_.expires_after(shared_.settings.limits.client);
   const auto [error, bytes] = co_await http::async_read_header(stream_, buffer_, parser, quietly);
   if (error) {
-    const HttpProblem problem = badRequest(error);
+    const HttpProblem problem = badRequest(error, "it is not HTTP/1.1");
     if (isFaultOfRequest(error)) (void)co_await refuseAndClose(problem);
     co_return false;
   }
@@ -140,7 +127,11 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBy
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
     auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, quietly);
-    if (error && error != http::error::need_buffer) co_return std::nullopt;
+    if (error && error != http::error::need_buffer) {
+      const HttpProblem problem = badRequest(error, bodyNotUnderstood);
+      if (isFaultOfRequest(error)) (void)co_await refuseAndClose(problem);
+      co_return std::nullopt;
+    }
     const std::size_t got = piece.size() - parser.get().body().size;
     if (body.size() + got > shared_.settings.limits.signedBodyBytes) {
       const HttpProblem problem = proxyProblem(413, "body-too-large", "The body of a signed request is too large",

@@ -313,6 +313,13 @@ TEST_F(SignedRequests, aBodyBeyondTheLimitIsTooLargeAndNotOneOfTooMany) {
   EXPECT_EQ(sent(limit + 1), 413U);
 }
 
+TEST_F(SignedRequests, aBodyThatIsNotInChunksIsToldAndNotForwarded) {
+  LedgerService service;
+  startWithKeys(service.port(), "config");
+  EXPECT_EQ(statusOf(head("xy", "Transfer-Encoding: chunked\r\n\r\nzz\r\nxy\r\n0\r\n\r\n")), 400U);
+  EXPECT_TRUE(service.bodies().empty());
+}
+
 /// A service that leaves bodies of these methods unread takes what comes behind the header for the next request.
 TEST_F(SignedRequests, anEmptyBodyInChunksIsForwardedAsNone) {
   std::mutex mutex;

@@ -263,6 +263,28 @@ TEST(UpstreamThatEndsAfterItHasReadARequest, mayHaveDoneIt) {
   EXPECT_NE(answer->body().find("service-closed"), std::string::npos) << answer->body();
 }
 
+/// A stream of events may have none for a while.
+TEST(UpstreamThatPausesBeforeItsBody, isToldAtOnce) {
+  std::promise<void> told;
+  const test::RawService service{[&](test::RawService& self, boost::asio::ip::tcp::socket& socket, const std::string&) {
+    (void)self.send(socket, chunked);
+    told.get_future().wait();
+    (void)self.send(socket, "2\r\nok\r\n0\r\n\r\n");
+  }};
+  const test::TempDir directory;
+  const ProxyProcess proxy{service.port(), {"--lease", "billing", "--memory", directory.file("fence.db")}};
+  HttpConnection client{proxy.port()};
+  ASSERT_TRUE(client.sendRaw("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
+  std::string text;
+  boost::system::error_code end;
+  const auto ended = boost::asio::read_until(client.socket(), boost::asio::dynamic_buffer(text), "\r\n\r\n", end);
+  EXPECT_TRUE(text.starts_with("HTTP/1.1 200 OK\r\n")) << end.message();
+  EXPECT_EQ(text.size(), ended) << "nothing of the body yet";
+  told.set_value();
+  boost::asio::read_until(client.socket(), boost::asio::dynamic_buffer(text), "0\r\n\r\n", end);
+  EXPECT_TRUE(text.ends_with("\r\n\r\n2\r\nok\r\n0\r\n\r\n")) << text;
+}
+
 /// A client of HTTP/1.0 takes the end of the connection for the end of the body, so that end must look different.
 TEST(UpstreamThatEndsInTheMiddle, isNoWholeBodyForHttp10) {
   for (const std::string last : {"", "0\r\n\r\n"}) {
