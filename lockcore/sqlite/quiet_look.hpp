@@ -80,10 +80,10 @@ inline bool holdsTable(const std::string& file, std::string_view table,
                             table, quiet_look::spaced(columns), static_cast<std::int64_t>(columns.size()));
 }
 
-/// Whether it has a table besides these, in the same sense.
-inline bool holdsOtherTable(const std::string& file, std::initializer_list<std::string_view> tables) {
+/// Whether it has a table, a view or a trigger besides these tables, in the same sense.
+inline bool holdsMoreThan(const std::string& file, std::initializer_list<std::string_view> tables) {
   return quiet_look::counts(file,
-                            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE ?1 ESCAPE '#' "
+                            "SELECT count(*) FROM sqlite_master WHERE name NOT LIKE ?1 ESCAPE '#' "
                             "AND instr(?2, ' ' || name || ' ') = 0",
                             "sqlite#_%", quiet_look::spaced(tables), 1);
 }

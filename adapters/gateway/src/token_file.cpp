@@ -111,8 +111,12 @@ std::optional<StoreError> TokenFile::identityError() const {
 /// given the wrong file.
 std::optional<StoreError> TokenFile::foreignError() const {
   const bool isFence = sqlite::holdsTable(path_, "tenure_fence_guard", {"ticket"});
-  if (!isFence &&
-      !sqlite::holdsOtherTable(path_, {"tenure_fence_guard", "tenure_fence_passed", "tenure_fence_state"})) {
+  // The fence's own memory never has a log.
+  std::error_code none;
+  const auto log = std::filesystem::file_size(path_ + "-wal", none);
+  if (!isFence && (none || log == 0) &&
+      !sqlite::holdsMoreThan(
+          path_, {"tenure_fence_guard", "tenure_fence_guard_rises", "tenure_fence_passed", "tenure_fence_state"})) {
     return std::nullopt;
   }
   return StoreError{ErrorClass::misconfigured, name_ + " is a database of another program" +
