@@ -1,6 +1,7 @@
 // A fenced file on a real disk, and which texts of its fence are accepted.
 #include <fcntl.h>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string>
 #include <sys/file.h>
@@ -69,6 +70,16 @@ TEST_F(FencedFileTest, waitsForOthersNoLongerThanItsLockTimeout) {
   EXPECT_TRUE(file.read().has_error());
   ::close(held);
   EXPECT_TRUE(file.append(stamp(5), "two\n").has_value());
+}
+
+TEST_F(FencedFileTest, waitsForOthersForTheLongestTimeThatThereIs) {
+  FencedFile file = FencedFile::open(path_, {.lockTimeout = std::chrono::milliseconds::max()}).value();
+  const int held = ::open((path_ + ".fence.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  auto written = std::async(std::launch::async, [&] { return file.append(stamp(5), "one\n"); });
+  EXPECT_EQ(written.wait_for(50ms), std::future_status::timeout);
+  ::close(held);
+  EXPECT_TRUE(written.get().has_value());
 }
 
 TEST_F(FencedFileTest, takesAnExistingFileAsItsContent) {

@@ -1,3 +1,4 @@
+#include <future>
 #include <stdexcept>
 #include <string>
 
@@ -308,6 +309,15 @@ TEST_P(SqliteFenceTest, waitsForOthersNoLongerThanItsBusyTimeout) {
   EXPECT_LT(waited, 10s);
   observer_.exec("ROLLBACK");
   EXPECT_TRUE(write(stamp(5), "one").has_value());
+}
+
+TEST_P(SqliteFenceTest, waitsForOthersForTheLongestTimeThatThereIs) {
+  fence_.emplace(SqliteFence::open(database_.raw(), {.busyTimeout = std::chrono::milliseconds::max()}).value());
+  observer_.exec("BEGIN IMMEDIATE");
+  auto written = std::async(std::launch::async, [&] { return write(stamp(5), "one"); });
+  EXPECT_EQ(written.wait_for(50ms), std::future_status::timeout);
+  observer_.exec("ROLLBACK");
+  EXPECT_TRUE(written.get().has_value());
 }
 
 TEST_P(SqliteFenceTest, waitsForOthersInsideATransactionOfTheCallersToo) {

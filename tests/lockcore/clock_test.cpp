@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::test {
 namespace {
@@ -64,6 +65,12 @@ TEST(ReadClock, neverGoesBack) {
 TEST(ReadClock, wallClockIsOfThisCentury) {
   EXPECT_GT(wallClockMillisForDisplay(), 1'700'000'000'000);
   EXPECT_LT(wallClockMillisForDisplay(), 7'000'000'000'000);
+}
+
+TEST(CallDeadlineOfTheShortestTime, hasPassed) {
+  const CallDeadline deadline{systemClock(), nanoseconds::min()};
+  EXPECT_TRUE(deadline.passed());
+  EXPECT_LE(deadline.left(), 0ns);
 }
 
 TEST(WallClockText, isUtcWithMilliseconds) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <future>
 #include <stdexcept>
 #include <utility>
@@ -28,7 +29,8 @@ class DynamoDbFence::Impl {
           false};
     }
     std::promise<aws::JsonOutcome> answer;
-    client_->call(std::string{"DynamoDB_20120810."} + operation, boost::json::serialize(request), options_.timeout,
+    const auto timeout = std::min<std::chrono::milliseconds>(options_.timeout, std::chrono::hours{24});
+    client_->call(std::string{"DynamoDB_20120810."} + operation, boost::json::serialize(request), timeout,
                   [&answer](aws::JsonOutcome outcome) { answer.set_value(std::move(outcome)); });
     return answer.get_future().get();
   }

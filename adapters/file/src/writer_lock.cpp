@@ -6,6 +6,7 @@
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::file_fence {
@@ -23,7 +24,7 @@ WriterLock::Fault WriterLock::waitFor(const std::string& name, const std::functi
   for (nanoseconds longest = firstStep;; longest = std::min(longest * 2, lastStep)) {
     const int code = lock();
     if (code == 0) return std::nullopt;
-    const nanoseconds left = names_.lockTimeout - elapsedForHolder(start_, readClock());
+    const nanoseconds left = saturating::in<nanoseconds>(names_.lockTimeout) - elapsedForHolder(start_, readClock());
     if (code != -EWOULDBLOCK || left <= nanoseconds{0}) {
       return names_.errorOf("locking " + names_.whole(name), -code);
     }

@@ -390,7 +390,8 @@ std::vector<std::string> faultsOf(const HttpFenceOptions& options) {
       "clients sign");
   add(options.staleStatus != 409 && options.staleStatus != 412, "the status for former terms is 409 or 412");
   add(options.maxWaiting == 0, "at least one request must be able to wait");
-  add(options.afterCrash.count() < 0, "the wait after a crash is negative");
+  add(options.afterCrash.count() < 0 || options.afterCrash > std::chrono::hours{24},
+      "the wait after a crash is negative or longer than a day");
   return faults;
 }
 

@@ -51,8 +51,18 @@ bool CallTime::wait(nanoseconds longest) {
   return true;
 }
 
+namespace {
+
+S3FenceOptions withinADay(S3FenceOptions options) {
+  for (auto* time : {&options.timeout, &options.requestTimeout})
+    *time = std::min<std::chrono::milliseconds>(*time, 24h);
+  return options;
+}
+
+}  // namespace
+
 ObjectStore::ObjectStore(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client)
-    : options_{std::move(options)}, client_{std::move(client)}, server_{client_->describe()} {}
+    : options_{withinADay(std::move(options))}, client_{std::move(client)}, server_{client_->describe()} {}
 
 std::string ObjectStore::where(const std::string& key) const {
   return server_ + ", bucket " + options_.bucket + ", key " + key;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "lockcore/port/saturating_time.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/sqlite/busy_pause.hpp"
 
@@ -43,7 +44,7 @@ int Connection::patiently(const Instant& start, const std::function<int()>& step
     // A snapshot after which others have written never becomes writable again, so waiting is useless.
     const bool worthWaiting =
         (code & 0xFF) == SQLITE_BUSY && sqlite3_extended_errcode(database_) != SQLITE_BUSY_SNAPSHOT;
-    const std::chrono::nanoseconds left = busyTimeout_ - elapsedForHolder(start, readClock());
+    const auto left = saturating::in<std::chrono::nanoseconds>(busyTimeout_) - elapsedForHolder(start, readClock());
     if (!worthWaiting || left.count() <= 0) return code;
     sqlite::pauseForLock(random, round, left);
   }

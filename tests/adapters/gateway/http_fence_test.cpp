@@ -354,7 +354,17 @@ TEST_F(HttpFenceTest, aDatabaseOfAnotherProgramIsRefusedAndStaysAsItWas) {
     refused("CREATE TABLE IF NOT EXISTS orders(id)", isOpen);
     std::filesystem::remove(options_.memory);
     refused("CREATE TABLE IF NOT EXISTS tenure_fence_guard(lease, token, holder, since, ticket)", isOpen);
+    std::filesystem::remove(options_.memory);
+    refused("CREATE VIEW IF NOT EXISTS two AS SELECT 2", isOpen);
   }
+  // Copied with its log, and without the log's index.
+  const test::TestDatabase whole{directory_.file("whole.db")};
+  whole.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE orders(id)");
+  options_.memory = directory_.file("copy.db");
+  std::filesystem::copy_file(directory_.file("whole.db"), options_.memory);
+  std::filesystem::copy_file(directory_.file("whole.db-wal"), options_.memory + "-wal");
+  EXPECT_TRUE(HttpFence::open(options_).has_error());
+  EXPECT_EQ(test::TestDatabase{options_.memory}.number("SELECT count(*) FROM orders"), 0);
 }
 
 /// Its journal would be left beside another name.
@@ -380,6 +390,13 @@ TEST_F(HttpFenceTest, aMemoryInAStateDirectoryOfSystemdIsUsed) {
   std::filesystem::create_directory_symlink("private/tenure", directory_.file("tenure"));
   options_.memory = directory_.file("tenure") + "/fence.db";
   EXPECT_TRUE(Asked(*open(), post("billing=5")).passes());
+}
+
+TEST_F(HttpFenceTest, aWaitAfterACrashThatIsNoneIsRefused) {
+  for (const auto wait : {-1ms, std::chrono::milliseconds{24h} + 1ms, std::chrono::milliseconds::max()}) {
+    options_.afterCrash = wait;
+    EXPECT_THROW((void)open(), std::invalid_argument) << wait.count();
+  }
 }
 
 TEST_F(HttpFenceTest, afterACleanEndNobodyWaits) {

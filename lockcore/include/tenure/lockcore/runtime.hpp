@@ -30,7 +30,9 @@ class TENURE_API Clock {
 class TENURE_API CallDeadline {
  public:
   CallDeadline(std::shared_ptr<const Clock> clock, std::chrono::nanoseconds timeout)
-      : clock_{std::move(clock)}, start_{clock_->now()}, timeout_{timeout} {}
+      : clock_{std::move(clock)},
+        start_{clock_->now()},
+        timeout_{timeout < timeout.zero() ? timeout.zero() : timeout} {}
 
   [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
     return timeout_ - elapsedForHolder(start_, clock_->now());

@@ -31,7 +31,7 @@ struct DynamoDbFenceOptions {
   std::string profile{};
   std::string caFile{};
   DynamoDbGuard guard{};                     ///< only for transact()
-  std::chrono::milliseconds timeout{5'000};  ///< of one call
+  std::chrono::milliseconds timeout{5'000};  ///< of one call; a day at most
 };
 
 /// One write, in DynamoDB's own terms. `item`, `names` and `values` are JSON objects as in the service's API:

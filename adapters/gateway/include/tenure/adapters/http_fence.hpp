@@ -81,7 +81,7 @@ struct HttpFenceOptions {
   std::size_t maxWaiting{256};  ///< for each lease: requests of a new term that wait until those of the last one end
   /// How long the first request of a *later* term waits after a start, if the process that used the memory before was
   /// killed: requests that it had let pass may still be under way in the service. At least as long as one request may
-  /// take. The memory says of which term these are: a term that was seen and never passed waits too.
+  /// take, at most a day. The memory says of which term these are: a term that was seen and never passed waits too.
   std::chrono::milliseconds afterCrash{30'000};
 };
 

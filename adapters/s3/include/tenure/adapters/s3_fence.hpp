@@ -31,7 +31,7 @@ struct S3FenceOptions {
   /// A small object of the fence itself, with which it tests whether the server honours conditions at all.
   std::string probeKey{".tenure-fence-probe"};
   std::size_t maxObject{64U << 20U};                ///< bytes of one object; a write holds them twice in memory
-  std::chrono::milliseconds timeout{10'000};        ///< of one call with all its repetitions
+  std::chrono::milliseconds timeout{10'000};        ///< of one call with all its repetitions; a day at most
   std::chrono::milliseconds requestTimeout{4'000};  ///< of one request
 };
 

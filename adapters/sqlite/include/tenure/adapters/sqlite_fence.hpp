@@ -56,9 +56,9 @@ class TENURE_API SqliteFence {
   ///
   /// `work` returns nothing, or an SQLite result code: SQLITE_OK, SQLITE_ROW and SQLITE_DONE commit, any other code
   /// rolls back and is returned as WriteError. A statement that writes (INSERT ... RETURNING) must have been reset or
-  /// finalized by then: SQLite commits none that is in progress, and the write is refused. `work` must not end the
-  /// transaction. If it does, this is detected and reported as WriteError with `mayBeWritten`, but its later statements
-  /// were not fenced.
+  /// finalized by then: SQLite commits none that is in progress, and the write is refused. Do not step it on
+  /// afterwards: it would run a second time, outside the fence. `work` must not end the transaction. If it does, this
+  /// is detected and reported as WriteError with `mayBeWritten`, but its later statements were not fenced.
   ///
   /// Inside a transaction of the caller, the write joins it by a savepoint: the write and the remembered token become
   /// durable, or vanish, with the caller's COMMIT or ROLLBACK. A write that is refused or fails leaves the caller's
