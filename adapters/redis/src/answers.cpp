@@ -31,7 +31,9 @@ constexpr std::array rules{
     Rule{"CROSSSLOT", ErrorClass::misconfigured,
          "; on a cluster all keys of a write and the token share a hash tag: RedisFenceOptions::hashTag"},
     Rule{"NOAUTH", ErrorClass::credentials, ""},
-    Rule{"NOPERM", ErrorClass::credentials, "; the user needs EVAL, EVALSHA, SCRIPT, HMGET, HSET and the commands"},
+    Rule{"NOPERM", ErrorClass::credentials,
+         "; the user needs EVAL, EVALSHA, SCRIPT, HMGET, HSET, for waitReplicas WAIT, and "
+         "the commands"},
     Rule{"WRONGPASS", ErrorClass::credentials, ""},
 };
 

@@ -129,6 +129,9 @@ std::optional<FenceError> RedisFence::Impl::open() {
   if (options_.hashTag.find_first_of("{}") != std::string::npos || options_.prefix.find('{') != std::string::npos) {
     return misconfigured("a hash tag is given without braces, and the prefix has none");
   }
+  if (options_.waitReplicas > 0 && options_.waitTimeout.count() <= 0) {
+    return misconfigured("waitTimeout must be greater than 0, which Redis takes for no limit");
+  }
   if (auto error = checkServer()) return error;
   return loadScript();
 }
@@ -206,6 +209,10 @@ std::optional<FenceError> RedisFence::Impl::waitForReplicas() {
   const Reply reply =
       call(connection_, {"WAIT", std::to_string(options_.waitReplicas), std::to_string(options_.waitTimeout.count())});
   if (!reply) return broken(true);
+  if (reply->type == REDIS_REPLY_ERROR) {
+    return redis_fence::errorOf(where_ + ": the write is done, but how many replicas have it is not known",
+                                textOf(*reply), true);
+  }
   if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= options_.waitReplicas) return std::nullopt;
   return fenceError(
       {ErrorClass::transient, where_ + ": the write is done, but fewer than " + std::to_string(options_.waitReplicas) +

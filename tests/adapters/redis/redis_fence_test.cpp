@@ -190,6 +190,22 @@ TEST_F(RedisFenceTest, waitsForReplicasIfAsked) {
   EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"1"}) << "there is no replica, but the write is done";
 }
 
+TEST_F(RedisFenceTest, aWaitForReplicasThatTheServerRefusesIsNoLackOfReplicas) {
+  RedisFence fence = open({.waitReplicas = 1});
+  askRedis(*connection_, {"ACL", "SETUSER", "default", "-wait"});
+  const FenceError error = fence.write(stamp(5), {{"n"}, {{"INCR", "n"}}}).error();
+  askRedis(*connection_, {"ACL", "SETUSER", "default", "+@all"});
+  EXPECT_TRUE(error.writeError()->mayBeWritten);
+  EXPECT_EQ(error.writeError()->error.errorClass, ErrorClass::credentials);
+  EXPECT_NE(error.message.find("for waitReplicas WAIT"), std::string::npos) << error.message;
+}
+
+TEST_F(RedisFenceTest, aWaitForReplicasWithoutALimitIsRefused) {
+  const auto refused = RedisFence::open(connection_.get(), {.waitReplicas = 1, .waitTimeout = {}});
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_NE(refused.error().message.find("waitTimeout must be greater than 0"), std::string::npos);
+}
+
 TEST_F(RedisFenceTest, theTokenHasTheDatasHashTag) {
   RedisFence fence = open({.hashTag = "account-7"});
   EXPECT_TRUE(fence.write(stamp(5), {{"{account-7}:n"}, {{"INCR", "{account-7}:n"}}}));

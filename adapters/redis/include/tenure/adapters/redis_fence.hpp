@@ -23,7 +23,7 @@ struct RedisFenceOptions {
   /// WAIT after each write. If fewer replicas confirm within `waitTimeout`, the write is WriteError with
   /// `mayBeWritten`. This makes a loss at a failover less likely, not impossible.
   int waitReplicas{0};
-  std::chrono::milliseconds waitTimeout{1'000};
+  std::chrono::milliseconds waitTimeout{1'000};  ///< more than 0
   /// Refuse a server that does not write an append-only file.
   bool requireAppendOnly{false};
 };
@@ -36,7 +36,8 @@ struct RedisWrite {
   std::vector<RedisCommand> commands{};
 };
 
-/// The answer of each command: integers in decimal, arrays as JSON; empty for nil.
+/// The answer of each command: integers in decimal, arrays as JSON, in which Redis rounds integers to 14
+/// digits; empty for nil.
 using RedisReplies = std::vector<std::optional<std::string>>;
 
 /// The script runs alone on the server, so the comparison, the remembered token and the commands are one step. This
