@@ -35,7 +35,9 @@ LockError noTimeLeft(const LeaseKey& key) {
 
 /// The lease of a lock runs while those after it are waited for. Empty: all of `won` are held.
 std::optional<LockError> lossAmong(const std::vector<Lock>& won) {
-  const auto lost = std::find_if(won.begin(), won.end(), [](const Lock& lock) { return !lock.isHeld(); });
+  const auto lost = std::find_if(won.begin(), won.end(), [](const Lock& lock) {
+    return !lock.isHeld() || lock.stopToken().stop_requested();  // the watchdog may stop it as a renewal arrives
+  });
   if (lost == won.end()) return std::nullopt;
   const std::optional<TermEnd> why = lost->loss();  // empty where the clock has ended it just now
   LockError error{LockErrc::lost, "lock " + toString(lost->key()) + " was lost while the others were waited for" +
@@ -198,8 +200,14 @@ void LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options, std::
   session->cancelOn(std::move(cancel));
 }
 
-LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
-  return [lane = lane_, common = common_, done = std::move(done)](LockResult<Lock> result) {
+/// On a lane of its own: a lock that is won while another one's callback works must not wait for it.
+LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) {
+  const auto own = std::make_shared<CallbackLane>(common_->executor);
+  {
+    const std::lock_guard lock{mutex_};
+    lanes_.add(own);
+  }
+  return [lane = own, common = common_, done = std::move(done)](LockResult<Lock> result) {
     const auto lease = result ? std::optional{result->lease()} : std::nullopt;
     const auto answer = std::make_shared<AsyncAnswer>(std::move(result));
     lane->post([answer, common, done] {

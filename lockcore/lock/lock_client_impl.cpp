@@ -45,7 +45,6 @@ LockClient::Impl::Impl(LockClientOptions options, std::shared_ptr<const Candidat
                        std::shared_ptr<Scheduler> scheduler, std::unique_ptr<RandomSource> random)
     : options_{std::move(options)},
       common_{std::move(common)},
-      lane_{std::make_shared<CallbackLane>(common_->executor)},
       random_{std::make_shared<SharedRandom>(std::move(random))},
       scheduler_{std::move(scheduler)},
       memories_{options_.remembered} {}
@@ -213,9 +212,7 @@ std::vector<LeaseKey> LockClient::Impl::held() const {
 
 std::vector<std::shared_ptr<CallbackLane>> LockClient::Impl::lanes() const {
   const std::lock_guard lock{mutex_};
-  std::vector<std::shared_ptr<CallbackLane>> all = lanes_.all();
-  all.push_back(lane_);
-  return all;
+  return lanes_.all();
 }
 
 bool LockClient::Impl::mustNotBlock() const {

@@ -132,7 +132,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   /// One after the other. `sorted`: in the order that all programs share.
   [[nodiscard]] LockResult<std::vector<Lock>> acquireEach(const std::vector<LeaseKey>& sorted,
                                                           const AcquireOptions& options);
-  [[nodiscard]] LockSession::Acquired onLane(std::function<void(LockResult<Lock>)> done) const;
+  [[nodiscard]] LockSession::Acquired onLane(std::function<void(LockResult<Lock>)> done);
   /// Why the calling thread must not wait; empty if it may.
   [[nodiscard]] std::optional<LockError> whyNotWait(const LeaseKey& key) const;
 
@@ -146,7 +146,6 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] const CandidateContext& common() const noexcept { return *common_; }
   [[nodiscard]] const LockClientOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::shared_ptr<Scheduler> scheduler() const;
-  [[nodiscard]] const std::shared_ptr<CallbackLane>& lane() const noexcept { return lane_; }
 
   /// One read of the store; waits for the answer.
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key) const;
@@ -182,7 +181,6 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   // Constant after construction.
   const LockClientOptions options_;
   const std::shared_ptr<const CandidateContext> common_;
-  const std::shared_ptr<CallbackLane> lane_;  ///< for callbacks that belong to no lock
   const std::shared_ptr<SharedRandom> random_;
 
   mutable std::mutex mutex_;  ///< guards what follows; never held while user code runs

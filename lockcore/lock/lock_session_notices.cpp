@@ -86,9 +86,8 @@ void LockSession::on(const action::InDoubt& doubt) {
 }
 
 void LockSession::on(const action::Revoked& revoked) {
-  fireStop();
-  if (letGo_.load()) return;
-  lose({revoked.reason, whyRevoked(revoked, watch_.get()), revoked.token});
+  const bool lost = !letGo_.load() && lose({revoked.reason, whyRevoked(revoked, watch_.get()), revoked.token});
+  if (!lost) fireStop();
 }
 
 void LockSession::fireStop() {
@@ -107,6 +106,7 @@ bool LockSession::lose(const TermEnd& loss) {
     loss_ = loss;
     callbacks.swap(lostCallbacks_);
   }
+  fireStop();  // who is woken by it sees why, and no sink of the log delays it (I6)
   log(wasWanted(loss.reason) ? LogLevel::info : LogLevel::warn,
       "lost (" + std::string{toString(loss.reason)} + ": " + loss.detail + "), fencing token " + toString(loss.token));
   failChanges(lostError());

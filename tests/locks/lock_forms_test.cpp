@@ -60,6 +60,25 @@ TEST_F(LockForms, callbackAndFuture) {
   EXPECT_EQ(lock->fencingToken(), FencingToken{2});
 }
 
+/// Otherwise it would be renewed for nobody, for as long as the other one's work takes.
+TEST_F(LockForms, theCallbackOfALockWaitsForNoOther) {
+  std::promise<void> end;
+  std::promise<void> begun;
+  a.acquireAsync({"orders"}, {}, [&](const LockResult<Lock>& lock) {
+    EXPECT_TRUE(lock.has_value());
+    begun.set_value();
+    end.get_future().wait();
+  });
+  begun.get_future().wait();
+  auto other = acquireFuture(a, {"bills"});
+  auto refused = acquireFuture(a, {"orders"}, {.waitFor = 0ms});
+  EXPECT_EQ(other.wait_for(10s), std::future_status::ready);
+  EXPECT_EQ(refused.wait_for(10s), std::future_status::ready);
+  end.set_value();
+  EXPECT_TRUE(other.get().has_value());
+  EXPECT_EQ(refused.get().error().code, LockErrc::heldBySelf);
+}
+
 TEST_F(LockForms, aFutureThatIsDroppedReleasesWhatItWon) {
   { const auto dropped = acquireFuture(a, {"orders"}); }
   LockResult<Lock> lock = b.acquire({"orders"}, {.waitFor = 10s});

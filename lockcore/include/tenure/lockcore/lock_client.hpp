@@ -136,7 +136,8 @@ class TENURE_API LockClient {
   /// LockClientOptions::remembered), so a program that tries once a second wins the lock of a dead holder after about
   /// one lease. `options.waitFor` is ignored. It takes as long as the store takes, at most 5 s.
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
-  /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call. A stop
+  /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call, and
+  /// waits for no other callback. A stop
   /// of `cancel` ends the acquisition with LockErrc::cancelled, unless it is already decided. A write that it has begun
   /// by then is undone by a release in the background. If no thread of the library is left to run `done` within one
   /// lease, a lock that was acquired is released; `done` then gets LockErrc::lost with the reason notStarted.
