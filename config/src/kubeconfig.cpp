@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include <tenure/config/load_group.hpp>
 
 #include "kubeconfig_file.hpp"
+#include "lockcore/kubernetes/pod.hpp"
 #include "lockcore/port/ascii_text.hpp"
 #include "lockcore/port/file_access.hpp"
 #include "lockcore/port/quoted_text.hpp"
@@ -85,6 +85,13 @@ struct Entry {
 };
 
 /// The files together. Of a name that several have the first entry counts, whole.
+/// Whether client-go would fall back on the pod in which this process runs.
+bool isPodWith(const std::string& account) {
+  using kubernetes_store::ofProcess;
+  return !ofProcess("KUBERNETES_SERVICE_HOST").empty() && !ofProcess("KUBERNETES_SERVICE_PORT").empty() &&
+         regularFile(account + "/token", mostBytes);
+}
+
 class Kubeconfig {
  public:
   explicit Kubeconfig(std::vector<std::unique_ptr<KubeFile>> files) : files_{std::move(files)} {
@@ -197,16 +204,9 @@ class Kubeconfig {
 
   /// client-go's rule (DeferredLoadingClientConfig): a pod's own namespace, although the server is the file's.
   static std::string impliedNamespace(const std::string& account) {
-    const auto variable = [](const char* name) -> std::string_view {
-      const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read once, when the file is read
-      return value == nullptr ? "" : value;
-    };
-    const bool inPod = !variable("KUBERNETES_SERVICE_HOST").empty() && !variable("KUBERNETES_SERVICE_PORT").empty() &&
-                       regularFile(account + "/token", mostBytes);
-    if (inPod && !variable("POD_NAMESPACE").empty()) return std::string{variable("POD_NAMESPACE")};
-    const auto text = regularFile(account + "/namespace", mostBytes);
-    const std::string name{inPod && text ? trimmed(*text) : ""};
-    return name.empty() ? "default" : name;
+    if (!isPodWith(account)) return "default";
+    const auto name = kubernetes_store::podNamespace(account, kubernetes_store::ofProcess);
+    return name && !name->empty() ? *name : "default";
   }
 
   /// A URL, or host and port, which are reached by http.
@@ -346,6 +346,7 @@ Read optionsFrom(const std::filesystem::path& file, const std::string& context, 
     if (error) return refused(path, "its directory cannot be found: " + errnoText(error), true);
     files.push_back(std::make_unique<KubeFile>(*text, absolute));
   }
+  if (files.empty() && context.empty() && isPodWith(given.serviceAccount)) return {std::move(given), false};
   if (files.empty()) return refused(file, std::string{"there is none of these files; "} + cureOfNone, true);
   return optionsIn(std::move(files), context, std::move(given));
 }

@@ -14,10 +14,15 @@ namespace tenure::kubernetes_store {
 using Environment = std::function<std::string(const char*)>;
 
 /// The options with everything that they leave to the pod: the server from KUBERNETES_SERVICE_HOST and
-/// KUBERNETES_SERVICE_PORT, and from the service account's directory the authority, the token's file and the namespace,
+/// KUBERNETES_SERVICE_PORT, from the service account's directory the authority and the token's file, and the namespace,
 /// each where the options give none. An error if something is missing. Options with a server stay as they are.
 [[nodiscard]] TENURE_API StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options,
                                                                        const Environment& environment);
+
+/// The pod's own namespace, where client-go looks for it (DeferredLoadingClientConfig): POD_NAMESPACE, else the service
+/// account's file.
+[[nodiscard]] TENURE_API StoreResult<std::string> podNamespace(const std::string& serviceAccount,
+                                                               const Environment& environment);
 
 [[nodiscard]] TENURE_API std::string ofProcess(const char* name);
 

@@ -104,7 +104,8 @@ using HttpHandler = std::function<void(HttpOutcome)>;
 enum class ProxyRules {
   botocore,  ///< of AWS: in lower case first, HTTP_PROXY not where REQUEST_METHOD is set, NO_PROXY by ends of texts
   go,        ///< of Kubernetes: in capitals first, NO_PROXY with blocks of addresses, never for loopback
-  grpc,      ///< of etcd: as `go`, and HTTPS_PROXY with a tunnel also where the server has no TLS
+  grpc,  ///< of etcd: as `go`, and HTTPS_PROXY with a tunnel also where the server has no TLS, never with TLS to the
+         ///< proxy
 };
 
 /// For https the proxy is asked for a tunnel by CONNECT; plain http requests are sent to it with an absolute target.

@@ -49,7 +49,7 @@ std::string toString(const Proxy& proxy) {
   return (proxy.tls ? "https://" : "http://") + hostText(proxy.host, proxy.port, 0);
 }
 
-boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text) {
+boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text, ProxyRules rules) {
   bool tls = false;
   if (const auto end = text.find("://"); end != std::string_view::npos) {
     const std::string scheme = lowered(text.substr(0, end));
@@ -68,7 +68,10 @@ boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text) {
   text = text.substr(0, std::min(text.find_first_of("/?#", hostAt), text.size()));
   const auto authority = parseAuthority(text);
   if (!authority) return UrlFault{"the proxy's URL " + authority.error().message};
-  Proxy proxy{authority->host, authority->port.value_or(static_cast<std::uint16_t>(tls ? 443 : 80)), {}, tls, {}};
+  // gRPC of Go takes host and port only: it speaks without TLS to each proxy, and its resolver's default port is 443.
+  const bool grpc = rules == ProxyRules::grpc;
+  const std::uint16_t port = tls || grpc ? 443 : 80;
+  Proxy proxy{authority->host, authority->port.value_or(port), {}, tls && !grpc, {}};
   if (!authority->user) return proxy;
   const auto colon = std::min(authority->user->find(':'), authority->user->size());
   const auto user = percentDecoded(authority->user->substr(0, colon));
@@ -185,7 +188,7 @@ Route chooseRoute(const Origin& origin, const ProxySettings& settings) {
     return route;
   }
   if (isBypassed(origin, settings)) return route;
-  auto proxy = parseProxy(url);
+  auto proxy = parseProxy(url, settings.rules);
   if (!proxy) {
     route.fault = proxy.error().message + " (" + source + ")";
     return route;

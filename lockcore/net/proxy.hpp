@@ -23,7 +23,8 @@ struct Proxy {
 [[nodiscard]] std::string toString(const Proxy& proxy);
 
 /// `[http://|https://][user:password@]host[:port][/]`. A proxy that speaks SOCKS is refused.
-[[nodiscard]] TENURE_API boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text);
+[[nodiscard]] TENURE_API boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text,
+                                                                           ProxyRules rules = ProxyRules::go);
 
 /// The hosts that Go's programs reach without a proxy (golang.org/x/net/http/httpproxy). `example.com` matches itself
 /// and what is below it; `.example.com` and `*.example.com` match only what is below. Addresses and blocks match hosts

@@ -315,9 +315,15 @@ TEST_F(Kubeconfig, inAPodTheNamespaceThatNobodyNamesIsThePods) {
   std::ofstream{given.serviceAccount + "/token"} << "t";
   EXPECT_EQ(found("kind"), "jobs");
   EXPECT_EQ(found("cloud"), "production");
+  const std::string none = home_.file("x") + ":" + home_.file("y");
+  ASSERT_TRUE(kubernetesOptionsFrom(none, "", given).has_value()) << "a list of which no file exists leaves all to it";
+  EXPECT_EQ(kubernetesOptionsFrom(none, "", given)->server, "");
+  EXPECT_TRUE(kubernetesOptionsFrom(none, "kind", given).has_error());
   test::setVariable("POD_NAMESPACE", "billing");
   EXPECT_EQ(found("kind"), "billing");
   test::unsetVariable("POD_NAMESPACE");
+  std::filesystem::remove(given.serviceAccount + "/namespace");
+  EXPECT_EQ(found("kind"), "default");
   test::unsetVariable("KUBERNETES_SERVICE_PORT");
   EXPECT_EQ(found("kind"), "default");
   test::unsetVariable("KUBERNETES_SERVICE_HOST");

@@ -65,6 +65,9 @@ TEST(ProxySettings, ofEtcdAreThoseOfHttpsForEachMember) {
   EXPECT_EQ(routeOf(ProxyRules::grpc, set, "http://b.test:2379"), "");
   EXPECT_EQ(routeOf(ProxyRules::grpc, set, "http://127.0.0.1:2379"), "");
   EXPECT_EQ(routeOf(ProxyRules::grpc, {{"HTTP_PROXY", "http://plain:2"}}, "http://a.test:2379"), "");
+  // It takes host and port of the proxy's URL only (delegatingresolver.go), and its resolver's default port.
+  EXPECT_EQ(routeOf(ProxyRules::grpc, {{"HTTPS_PROXY", "https://s:1"}}, "https://a.test:2379"), "http://s:1");
+  EXPECT_EQ(routeOf(ProxyRules::grpc, {{"HTTPS_PROXY", "http://s"}}, "https://a.test:2379"), "http://s:443");
   EXPECT_EQ(routeOf(ProxyRules::grpc, {{"HTTPS_PROXY", "http://s:1"}, {"REQUEST_METHOD", "GET"}}, "http://a.test"),
             "http://s:1");
 }

@@ -115,6 +115,14 @@ class KubernetesPod : public testing::Test {
                                                   {"KUBERNETES_SERVICE_PORT", "443"}};
 };
 
+TEST_F(KubernetesPod, isNamedByItsVariableBeforeTheServiceAccount) {
+  environment_["POD_NAMESPACE"] = "billing";
+  EXPECT_EQ(complete({})->inNamespace, "billing");
+  std::ofstream{directory_.file("namespace")} << "production\n";
+  EXPECT_EQ(complete({})->inNamespace, "billing");
+  EXPECT_EQ(complete({.inNamespace = "mine"})->inNamespace, "mine");
+}
+
 TEST_F(KubernetesPod, tellsServerAuthorityTokenAndNamespace) {
   std::ofstream{directory_.file("namespace")} << "production\n";
   const auto options = complete({});

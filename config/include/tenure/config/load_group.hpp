@@ -71,10 +71,11 @@ using VariableSource = std::function<std::optional<std::string>(const std::strin
     std::string_view text, const std::string& name, const VariableSource& variables = environmentVariables());
 
 /// Reads a file as client-go does, or several with colons between, as in KUBECONFIG: of a name that several have the
-/// first entry counts, and those that are not there are left out. `context`: one of theirs; empty: their
-/// current-context. Server, authority and user are those of the context; the namespace too, unless `given` has one;
-/// the default is "default". Other fields stay as they are in `given`, which must have no server and no user. A
-/// relative path in a file is taken relative to its directory. A file has at most 16 MiB.
+/// first entry counts, and those that are not there are left out. If none is there and no context is named, a process
+/// in a pod gets `given`, which leaves all to the pod. `context`: one of theirs; empty: their current-context. Server,
+/// authority and user are those of the context; the namespace too, unless `given` has one; the default is "default".
+/// Other fields stay as they are in `given`, which must have no server and no user. A relative path in a file is taken
+/// relative to its directory. A file has at most 16 MiB.
 ///
 /// Of a user it takes a token (`token`, or `tokenFile`, which is read again as long as the store lives) and a client's
 /// certificate, of a cluster its server, authority, `tls-server-name` and `proxy-url`. Other ways to authenticate are
