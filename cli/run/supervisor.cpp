@@ -294,6 +294,7 @@ void Supervisor::competeAgain(const Instant& now) {
   try {
     compete();
   } catch (const std::exception& error) {
+    if (candidacy_) throw;  // it competes already, and only its end may end it
     pausedAt_ = now;
     logger_.log(LogLevel::warn, std::string{"cannot compete: "} + error.what() + "; tries again in " +
                                     secondsText(restartDelay_.afterEnd(true, nanoseconds{0})));

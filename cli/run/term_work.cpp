@@ -181,7 +181,10 @@ void TermWork::endJob(const Instant& now) {
                     LogEvent::jobEnded, {{"pid", job_->id()}, {"exit_code", status.shellCode()}});
   parts_.counts.ended(status);
   // Before the elector is told to stop, so that the note of the end goes out with the release at the latest.
-  if (parts_.periods != nullptr) parts_.periods->ended(status, byItself, now);
+  const bool neverRan = job_->execError() != 0 && exitCodeOfExec(job_->execError()) == exitFailed;
+  if (parts_.periods != nullptr) {
+    neverRan ? parts_.periods->couldNotStart(now) : parts_.periods->ended(status, byItself, now);
+  }
   judgeEnd(status, byItself, now);
   job_.reset();
   if (parts_.periods == nullptr) endTerm(now);
@@ -406,8 +409,9 @@ void TermWork::lookAtRevoked() {
 void TermWork::actHooks(const Instant& now) {
   if (parts_.progress != nullptr && term_ && runsHook()) term_->reportProgress();
   if (electedMayBeLate() && elapsedForHolder(began_, now) >= options_.hooks.timeout) {
-    electedIsLate_ = true;
-    job_->hurry("it takes longer than hooks.timeout");
+    job_->act(now);  // it may have ended in time, and nobody has looked since
+    electedIsLate_ = electedMayBeLate();
+    if (electedIsLate_) job_->hurry("it takes longer than hooks.timeout");
   }
   if (renewing_) {
     if (!endsSince_ && untilInvalid(now).count() == 0) renewing_->kill();

@@ -38,6 +38,18 @@ class HooksTest : public GroupFixture {
   }
 };
 
+TEST_F(HooksTest, OneThatEndedInTimeIsNotLateWhereverTheSupervisorWas) {
+  configureHooks("while [ ! -e stopped ]; do sleep 0.02; done", "", "", {}, "1s");
+  lengthenLease();
+  Subprocess alice{run({}, {"sh", "-c", "echo job >>hooks; exec sleep 600"}), as("alice")};
+  ASSERT_TRUE(eventually([&] { return times("elected 1 ") == 1; })) << alice.errors();
+  alice.signal(SIGSTOP);
+  directory_.write("stopped", "");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1200});  // lint-allow(sleep): longer than hooks.timeout
+  alice.signal(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return times("job") == 1; })) << alice.errors();
+}
+
 TEST_F(HooksTest, RunInTheOrderOfTheTermAndEndBeforeTheNextBegins) {
   configureHooks("sleep 0.2; echo ready >>hooks", "true", "sleep 0.3; echo undone >>hooks");
   Subprocess alice{run({}, {"sh", "-c", "echo job >>hooks; exec sleep 600"}), as("alice")};
