@@ -210,7 +210,9 @@ int forgetUnder(Lock& lock, const ForgetRequest& request) {
 }
 
 int forget(const ForgetRequest& request, std::chrono::milliseconds wait) {
-  LockClient client{request.lease.store, {.candidate = "tenure jobs forget", .lease = request.timing}};
+  LeaseOptions timing = request.timing;
+  timing.progressTimeout.reset();  // it is about the group's own work
+  LockClient client{request.lease.store, {.candidate = "tenure jobs forget", .lease = timing}};
   std::optional<Lock> lock;
   const int code = takeFromLeaders(request.lease, wait, [&](std::chrono::milliseconds time) -> LockResult<void> {
     LockResult<Lock> taken = client.acquire(request.lease.key, {.waitFor = time});

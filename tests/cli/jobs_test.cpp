@@ -89,7 +89,7 @@ TEST_F(JobsTest, DataOfSomebodyElseAreNamedAndNothingIsListed) {
 }
 
 TEST_F(JobsTest, AForgottenPeriodRunsAgain) {
-  configure();
+  configure("  progress_timeout: 30s\n");
   EXPECT_EQ(once("echo ran").output, "ran\n");
   EXPECT_EQ(once("echo again").output, "") << "its period was begun";
   const Finished forgotten = forget();
