@@ -208,8 +208,9 @@ AsyncElector& AsyncElector::operator=(AsyncElector&& other) noexcept {
 void AsyncElector::start() { elector_->start(); }
 
 void AsyncElector::requestStop(std::function<void(ReleaseResult)> done) {
+  const std::shared_ptr<Terms> terms = terms_;  // `done` may destroy this
   elector_->requestStop(std::move(done));
-  if (auto* own = inItsProcess(terms_)) own->stop();
+  if (auto* own = inItsProcess(terms)) own->stop();
 }
 
 ReleaseResult AsyncElector::stop() {
@@ -220,7 +221,8 @@ ReleaseResult AsyncElector::stop() {
 LeaderElector& AsyncElector::elector() noexcept { return *elector_; }
 
 void AsyncElector::whenElected(std::function<void(std::optional<AwaitedTerm>)> done, const std::stop_token& cancel) {
-  auto* own = inItsProcess(terms_);
+  const std::shared_ptr<Terms> terms = terms_;  // `done` may destroy this
+  auto* own = inItsProcess(terms);
   return own != nullptr ? own->wait(std::move(done), cancel) : tell<std::optional<AwaitedTerm>>(done, std::nullopt);
 }
 

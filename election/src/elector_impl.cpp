@@ -162,7 +162,7 @@ ReleaseResult ElectorImpl::stop() {
 
 std::optional<ReleaseResult> ElectorImpl::awaitStopped(const Patience& patience) {
   std::unique_lock lock{mutex_};
-  stopped_.wait_for(lock, patience.left(), [this] { return result_.has_value(); });
+  stopped_.wait_for(lock, patience.left(), [this] { return result_ && !answering_; });
   const std::optional<ReleaseResult> result = result_;
   lock.unlock();
   // The last notices are delivered before stop() returns. Work that outlasts the drain timeout is not waited for.

@@ -177,6 +177,7 @@ class TENURE_API ElectorImpl : public std::enable_shared_from_this<ElectorImpl> 
   std::condition_variable stopped_{};
   Phase phase_{Phase::fresh};
   std::optional<ReleaseResult> result_{};
+  bool answering_{false};  ///< who waits for the result is not in the lane of notices yet
   std::vector<StopDone> stopWaits_{};
   std::shared_ptr<DocumentWrites> documents_{};  ///< from the first term on; set on the scheduler
   ElectorView view_{};                           ///< empty until somebody asks

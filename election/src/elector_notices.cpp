@@ -228,9 +228,14 @@ void ElectorImpl::on(const action::Stopped& stopped) {
     const std::lock_guard lock{mutex_};
     abandoned = abandoned_;
     result_ = stopped.result;
-    stopped_.notify_all();
+    answering_ = true;
   }
   answerStops();
+  {
+    const std::lock_guard lock{mutex_};
+    answering_ = false;
+    stopped_.notify_all();
+  }
   if (abandoned) closeDriver();
 }
 

@@ -138,10 +138,14 @@ void ShardedElector::Impl::checkEnded() {
     result = worse(result, *candidacy->result);
   }
   result_ = result;
-  ended_.notify_all();
+  answering_ = true;
   const bool abandoned = abandoned_;
   lock.unlock();
   answerStops();
+  lock.lock();
+  answering_ = false;
+  ended_.notify_all();
+  lock.unlock();
   if (abandoned) letGo();
 }
 
@@ -172,7 +176,7 @@ void ShardedElector::Impl::keep() {
 
 bool ShardedElector::Impl::awaitEnd(const Patience& patience) {
   std::unique_lock lock{mutex_};
-  return ended_.wait_for(lock, patience.left(), [this] { return result_.has_value(); });
+  return ended_.wait_for(lock, patience.left(), [this] { return result_ && !answering_; });
 }
 
 ReleaseResult ShardedElector::Impl::stop() {

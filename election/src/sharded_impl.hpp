@@ -133,6 +133,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<StoreError> lastError_{};
   Phase phase_{Phase::fresh};  ///< changed by any thread
   std::optional<ReleaseResult> result_{};
+  bool answering_{false};  ///< who waits for the result is not in stopLane_ yet
   std::vector<StopDone> stopWaits_{};
   bool abandoned_{false};  ///< the handle was destroyed where nothing may wait
 };

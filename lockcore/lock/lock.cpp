@@ -18,6 +18,22 @@ const std::map<std::string, std::string> noAttributes{};
 
 LockError movedFrom() { return {LockErrc::notHeld, "this Lock was moved from or released; acquire the lock again"}; }
 
+LockResult<void> renewed(const Lock& lock, LockSession& session, RenewOptions options, milliseconds longer) {
+  if (session.isOnScheduler()) return session.error(LockErrc::wouldBlock, "cannot be waited for on this thread");
+  const auto waiter = std::make_shared<Waiter<LockResult<void>>>();
+  session.renew(
+      std::move(options), [waiter](LockResult<void> result) { waiter->tell(std::move(result)); }, longer);
+  // The answer, or the loss, comes within this time, unless the scheduler stands still.
+  constexpr milliseconds grace{25};
+  for (;;) {
+    const nanoseconds left = lock.remaining();
+    if (auto answer = waiter->waitFor(left + grace)) return *std::move(answer);
+    if (left == nanoseconds{0}) {
+      return session.error(LockErrc::lost, "was not renewed in time: its scheduler did not run; acquire it again");
+    }
+  }
+}
+
 }  // namespace
 
 Lock::Lock(std::shared_ptr<LockSession> session) noexcept : session_{std::move(session)} {}
@@ -85,18 +101,7 @@ std::optional<TermEnd> Lock::loss() const { return session_ && session_->isHere(
 LockResult<void> Lock::renew(RenewOptions options) {
   if (!isHandle()) return movedFrom();
   if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
-  if (session_->isOnScheduler()) return session_->error(LockErrc::wouldBlock, "cannot be waited for on this thread");
-  const auto waiter = std::make_shared<Waiter<LockResult<void>>>();
-  session_->renew(std::move(options), [waiter](LockResult<void> result) { waiter->tell(std::move(result)); });
-  // The answer, or the loss, comes within this time, unless the scheduler stands still.
-  constexpr milliseconds grace{25};
-  for (;;) {
-    const nanoseconds left = remaining();
-    if (auto answer = waiter->waitFor(left + grace)) return *std::move(answer);
-    if (left == nanoseconds{0}) {
-      return session_->error(LockErrc::lost, "was not renewed in time: its scheduler did not run; acquire it again");
-    }
-  }
+  return renewed(*this, *session_, std::move(options), milliseconds{0});
 }
 
 void Lock::renewAsync(RenewOptions options, std::function<void(LockResult<void>)> done) {
@@ -116,7 +121,7 @@ LockResult<void> Lock::extend(milliseconds by) {
     return invalidOptionsError(key(), {{"by", std::to_string(by.count()) + "ms is out of range; allowed is 1ms to " +
                                                   std::to_string(maxLeaseDuration.count()) + "ms"}});
   }
-  return renew({.lease = session_->timing().duration() + by});
+  return renewed(*this, *session_, {}, by);
 }
 
 LockResult<void> Lock::ensure(milliseconds least) {

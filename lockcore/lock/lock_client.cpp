@@ -7,6 +7,7 @@
 
 #include "lock_client_impl.hpp"
 #include "lockcore/port/lock_errors.hpp"
+#include "lockcore/port/saturating_time.hpp"
 #include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "lockcore/runtime/waiter.hpp"
@@ -159,7 +160,7 @@ LockResult<std::vector<Lock>> LockClient::Impl::acquireEach(const std::vector<Le
   const auto left = [&]() -> std::optional<nanoseconds> {
     if (!options.waitFor) return std::nullopt;
     const milliseconds together = *options.waitFor == milliseconds{0} ? longestLook : *options.waitFor;
-    return together - elapsedForHolder(from, common_->clock->now());
+    return saturating::in<nanoseconds>(together) - elapsedForHolder(from, common_->clock->now());
   };
   std::vector<Lock> won;
   std::stop_source loss;  // of any that is won
@@ -173,7 +174,8 @@ LockResult<std::vector<Lock>> LockClient::Impl::acquireEach(const std::vector<Le
     auto lost = lossAmong(won);
     if (lost && !(failed && lost->reason == RevokeReason::stopped)) failed = std::move(lost);
     if (failed) {
-      const nanoseconds usual = options.lease.value_or(options_.lease.duration) + std::chrono::seconds{1};
+      const auto lease = saturating::in<nanoseconds>(options.lease.value_or(options_.lease.duration));
+      const nanoseconds usual = saturating::sum(lease, nanoseconds{std::chrono::seconds{1}});
       const nanoseconds rest = std::max(left().value_or(usual), nanoseconds{0}) + answerGrace;
       return giveBack(std::move(won), *std::move(failed), std::min(rest, usual));
     }
@@ -193,10 +195,11 @@ LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions opti
 
 void LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
                               std::stop_token cancel) {
-  if (!impl_->isHere()) return static_cast<void>(impl_->acquire(key, std::move(options), std::move(done)));
-  const std::shared_ptr<LockSession> session = impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
+  const std::shared_ptr<Impl> impl = impl_;  // `done` may destroy this client
+  if (!impl->isHere()) return static_cast<void>(impl->acquire(key, std::move(options), std::move(done)));
+  const std::shared_ptr<LockSession> session = impl->acquire(key, std::move(options), impl->onLane(std::move(done)));
   if (!session) return;
-  if (const auto loop = impl_->scheduler()) session->limit(loop);
+  if (const auto loop = impl->scheduler()) session->limit(loop);
   session->cancelOn(std::move(cancel));
 }
 
@@ -214,7 +217,8 @@ LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Loc
       const auto what = whatThrown([&] { done(answer->take()); });
       if (what) common->logger.log(LogLevel::error, "acquireAsync's callback threw: " + *what);
     });
-    if (lease && common->callbacks && common->callbacks->isShort()) AsyncAnswer::expect(answer, lane, common, *lease);
+    const bool mayWait = !common->callbacks || common->callbacks->isShort();
+    if (lease && mayWait) AsyncAnswer::expect(answer, lane, common, *lease);
   };
 }
 

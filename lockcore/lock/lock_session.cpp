@@ -152,7 +152,9 @@ std::optional<ReleaseResult> LockSession::result() const {
 
 bool LockSession::isEnding() const {
   const std::lock_guard lock{mutex_};
-  return letGo_.load() || cancelled_ || (!acquired_ && token().isNone());
+  if (letGo_.load() || cancelled_ || (!acquired_ && token().isNone())) return true;
+  // The lease is over, and nobody has to give it back. A lock that its user has to release is valid for so long.
+  return !token().isNone() && !state().validAt(now());
 }
 
 void LockSession::onLost(std::function<void(const TermEnd&)> callback) {
@@ -193,7 +195,7 @@ LeaseTiming LockSession::timing() const {
 }
 
 /// Heartbeats follow a changed lease; the other options were set for the lock and stay.
-void LockSession::renew(RenewOptions options, Renewed done) {
+void LockSession::renew(RenewOptions options, Renewed done, milliseconds longer) {
   OptionFaults faults;
   if (options.data) faults = payloadFaults(*common_->store, key(), *options.data, {});
   if (options.data && options.clearData) {
@@ -201,6 +203,7 @@ void LockSession::renew(RenewOptions options, Renewed done) {
   }
   std::unique_lock lock{mutex_};
   LeaseOptions lease = lease_;
+  if (longer > milliseconds{0}) options.lease = timing_.duration() + longer;
   if (options.lease) {
     lease.duration = *options.lease;
     lease.heartbeat.reset();

@@ -95,7 +95,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
 
   void onLost(std::function<void(const TermEnd&)> callback);
   LockResult<void> onExpiring(std::chrono::milliseconds before, std::function<void(std::chrono::nanoseconds)> callback);
-  void renew(RenewOptions options, Renewed done);
+  /// `longer`: in place of `options.lease`, by how much its present length grows.
+  void renew(RenewOptions options, Renewed done, std::chrono::milliseconds longer = {});
   [[nodiscard]] LeaseTiming timing() const;
 
   [[nodiscard]] bool share();

@@ -13,8 +13,8 @@ using std::chrono::nanoseconds;
 void LockSession::cancel(LockErrc why) {
   const Acquired tell = abandon(why);
   if (!tell) return;
-  static_cast<void>(withdraw());  // what it leaves is released in the background
-  tell(error(why, "was cancelled before it was decided"));
+  tell(error(why, "was cancelled before it was decided"));  // first: the session's end is what its client waits for
+  static_cast<void>(withdraw());                            // what it leaves is released in the background
 }
 
 /// A stop that comes while the session is being destroyed finds nobody.

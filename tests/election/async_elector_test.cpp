@@ -60,6 +60,31 @@ class AwaitedTerms : public testing::Test {
   std::shared_ptr<LeaseStore> store_{makeMemoryStore()};
 };
 
+TEST_F(AwaitedTerms, theAnswerToAStopMayDestroyTheElector) {
+  for (int i = 0; i < 500; ++i) {
+    auto* one = new AsyncElector{elector("a")};
+    std::promise<void> gone;
+    one->requestStop([&, one](ReleaseResult) {
+      delete one;
+      gone.set_value();
+    });
+    gone.get_future().wait();
+  }
+}
+
+TEST_F(AwaitedTerms, theAnswerToAStopComesBeforeTheDestructorReturns) {
+  const Group group = Group::make({.group = "g"}, store_).value();
+  for (int i = 0; i < 1'000; ++i) {
+    const auto told = std::make_shared<std::atomic<bool>>(false);
+    {
+      LeaderElector one{group};
+      one.start();
+      one.requestStop([told](ReleaseResult) { told->store(true); });
+    }
+    ASSERT_TRUE(told->load()) << i;
+  }
+}
+
 TEST_F(AwaitedTerms, LeaseIsReleasedOnlyWhenTheWorkHasEnded) {
   AsyncElector a = elector("a");
   a.start();

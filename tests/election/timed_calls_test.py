@@ -38,6 +38,7 @@ TIMED = {
     "Lock::~Lock": "Lock::~Lock",
     "LockClient::acquire": "LockClient::acquire",
     "LockClient::acquireAll": "LockClient::acquireAll",
+    "LockClient::acquireAsync": "LockClient::acquireAsync",
     "LockClient::close": "LockClient::close",
     "LockClient::list": "LockClient::list",
     "LockClient::peek": "LockClient::peek",

@@ -1,12 +1,17 @@
 // The forms of an acquisition with real threads and time: blocking, callback, future, Asio's tokens; and many threads
 // at once.
 #include <atomic>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -77,6 +82,76 @@ TEST_F(LockForms, theCallbackOfALockWaitsForNoOther) {
   end.set_value();
   EXPECT_TRUE(other.get().has_value());
   EXPECT_EQ(refused.get().error().code, LockErrc::heldBySelf);
+}
+
+TEST_F(LockForms, aCallbackThatAnExecutorDoesNotRunHoldsNoLock) {
+  std::mutex mutex;
+  std::vector<std::function<void()>> waiting;  // guarded by mutex
+  Runtime runtime;
+  runtime.executor = [&](std::function<void()> task) {
+    const std::lock_guard lock{mutex};
+    waiting.push_back(std::move(task));
+  };
+  LockClient client{store, {.lease = {.duration = 1s}}, std::move(runtime)};
+  std::optional<LockErrc> told;
+  client.acquireAsync({"orders"}, {}, [&](const LockResult<Lock>& lock) {
+    told = lock.has_error() ? std::optional{lock.error().code} : std::nullopt;
+  });
+  EXPECT_TRUE(b.acquire({"orders"}, {.waitFor = 10s}).has_value());
+  const std::lock_guard lock{mutex};
+  for (const auto& task : waiting) task();
+  EXPECT_EQ(told, LockErrc::lost);
+}
+
+TEST_F(LockForms, aCallbackMayDestroyItsClient) {
+  for (int i = 0; i < 300; ++i) {
+    auto client = std::make_shared<LockClient>(store);
+    LockClient& used = *client;
+    std::promise<void> done;
+    used.acquireAsync({"orders"}, {}, [&done, client = std::move(client)](LockResult<Lock> lock) mutable {
+      EXPECT_TRUE(lock.has_value());
+      EXPECT_EQ(lock->release(), ReleaseResult::released);
+      client.reset();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+}
+
+/// Between the loss and the end of its session, too.
+TEST_F(LockForms, aLostLockIsAcquiredAgainAtOnce) {
+  for (int i = 0; i < 300; ++i) {
+    LockResult<Lock> lock = a.acquire({"orders"});
+    ASSERT_TRUE(lock.has_value());
+    std::promise<LockResult<Lock>> again;
+    std::optional<std::stop_callback<std::function<void()>>> onStop;
+    onStop.emplace(lock->stopToken(), [&] { again.set_value(a.acquire({"orders"}, {.waitFor = 10s})); });
+    lock->reportStaleToken(FencingToken{lock->fencingToken().value() + 1});
+    const auto second = again.get_future().get();
+    ASSERT_TRUE(second.has_value()) << second.error().message;
+  }
+}
+
+TEST_F(LockForms, extensionsAddUpWhoeverAsksForThem) {
+  for (int i = 0; i < 50; ++i) {
+    LockResult<Lock> lock = a.acquire({"orders"}, {.lease = 10s});
+    ASSERT_TRUE(lock.has_value());
+    std::latch both{2};
+    auto other = std::async(std::launch::async, [&] {
+      both.arrive_and_wait();
+      return lock->extend(5s).has_value();
+    });
+    both.arrive_and_wait();
+    EXPECT_TRUE(lock->extend(5s).has_value());
+    EXPECT_TRUE(other.get());
+    EXPECT_EQ(lock->lease(), 20s);
+  }
+}
+
+TEST_F(LockForms, acquireAllNamesOptionsThatAreOutOfRange) {
+  const auto longest = std::chrono::milliseconds::max();
+  EXPECT_EQ(a.acquireAll({{"x"}, {"y"}}, {.waitFor = longest}).error().code, LockErrc::invalidOptions);
+  EXPECT_EQ(a.acquireAll({{"x"}, {"y"}}, {.lease = longest}).error().code, LockErrc::invalidOptions);
 }
 
 TEST_F(LockForms, aFutureThatIsDroppedReleasesWhatItWon) {
