@@ -38,6 +38,15 @@ class EtcdWrites : public testing::Test {
   const contract::StoreCalls store_{makeStore("/tenure", {gateway_, {}, sharedScheduler()}), ledger_};
 };
 
+/// A renewal sends the record twice, and has room for it.
+TEST_F(EtcdWrites, aPayloadIsMeasuredAsItIsSent) {
+  const std::string lines(std::size_t{150} << 10U, '\n');
+  EXPECT_FALSE(store_.raw().faultsOfPayload(key_, {}, {{"ids", lines + std::string(lines.size(), '\x01')}}).empty());
+  const std::map<std::string, std::string> most{{"ids", std::string(std::size_t{499} << 10U, 'x')}};
+  EXPECT_TRUE(store_.raw().faultsOfPayload(key_, {}, most).empty());
+  EXPECT_TRUE(store_.raw().faultsOfPayload(key_, std::string(std::size_t{500} << 10U, 'x'), {}).empty());
+}
+
 TEST_F(EtcdWrites, aHeartbeatIsOneRequestAndAnAcquisitionTwoAndTheFirstThree) {
   const contract::StoreCalls first{makeStore("/tenure", {gateway_, {}, sharedScheduler()}), ledger_};
   first.apply(acquire(key_, "x"));

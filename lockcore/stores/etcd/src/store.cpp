@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hints.hpp"
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/stored/register_store.hpp"
 #include "requests.hpp"
 #include "state.hpp"
@@ -12,8 +13,9 @@ namespace tenure::etcd_store {
 namespace {
 
 /// A member takes a request of 1.5 MB (--max-request-bytes). A renewal has the record as it was and as it shall be,
-/// with the data as base64.
+/// with the data as base64 and the attributes as texts of JSON.
 constexpr std::size_t largestPayload = std::size_t{500} << 10U;
+constexpr std::size_t largestText = std::size_t{700} << 10U;
 
 const State& stateOf(const stored::StoredLease& lease) { return static_cast<const State&>(lease); }
 
@@ -59,6 +61,19 @@ class EtcdRegister final : public stored::Register, public stored::RegisterExtra
   }
 
   [[nodiscard]] std::size_t mostPayload() const noexcept override { return largestPayload; }
+
+  [[nodiscard]] OptionFaults faultsOfPayload(const std::string& data,
+                                             const std::map<std::string, std::string>& attributes) const override {
+    std::string text;
+    for (const auto& [name, value] : attributes) {
+      appendQuoted(text, name);
+      appendQuoted(text, value);
+    }
+    const std::size_t size = text.size() + data.size() / 3 * 4;
+    if (size <= largestText) return {};
+    return {{"data", "with the attributes it takes " + std::to_string(size) +
+                         " bytes of JSON, and a record in etcd has room for " + std::to_string(largestText)}};
+  }
 
  private:
   const CorePtr core_;
