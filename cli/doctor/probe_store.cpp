@@ -5,6 +5,7 @@
 #include <tenure/lockcore/clock.hpp>
 
 #include "cli/group/store_calls.hpp"
+#include "cli/text/lease_view.hpp"
 #include "config/src/store_types.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
@@ -46,14 +47,19 @@ std::optional<StoreError> errorOf(const WriteOutcome& outcome) {
 class ProbeLease {
  public:
   ProbeLease(LeaseStore& store, std::chrono::milliseconds lease) : store_{store} {
-    record_.holder = newCandidate(hostNameAsCandidate(), random_);
+    record_.holder = newCandidate(doctorLease, random_);
     record_.leaseDuration = lease;
   }
 
-  /// Also from a doctor that was killed: nobody leads by this lease.
+  /// Also from a doctor that was killed: nobody leads by its lease.
   std::optional<StoreError> acquire() {
     ReadOutcome found = readNow(store_, key_);
     if (!found) return found.error();
+    if (isHeld(*found) && nameOf((*found)->holder) != doctorLease) {
+      return StoreError{ErrorClass::misconfigured, std::string{"the lease "} + doctorLease + " is in use by " +
+                                                       personOf((*found)->holder) +
+                                                       ", and would be taken away; give it another name"};
+    }
     if (*found) expected_ = {(*found)->version};
     return write(WriteRequest::Purpose::acquire);
   }

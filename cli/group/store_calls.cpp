@@ -95,10 +95,14 @@ WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTo
   });
 }
 
-WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, const StepDownRequest& request) {
-  return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
-    extended(store)->requestStepDownFor(key, request, options, std::move(handler));
-  });
+WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, const StepDownRequest& request,
+                                std::chrono::milliseconds patience) {
+  return answerOf<WriteOutcome>(
+      store,
+      [&](CallOptions options, WriteHandler handler) {
+        extended(store)->requestStepDownFor(key, request, options, std::move(handler));
+      },
+      patience);
 }
 
 std::string faultText(const LeaseStore& store, const StoreError& error) {

@@ -63,7 +63,8 @@ struct LeaseLook {
 [[nodiscard]] StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key);
 [[nodiscard]] WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected,
                                         FencingToken token);
-[[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, const StepDownRequest& request);
+[[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, const StepDownRequest& request,
+                                              std::chrono::milliseconds patience);
 
 /// The error with its store's name in front, only once.
 [[nodiscard]] std::string faultText(const LeaseStore& store, const StoreError& error);

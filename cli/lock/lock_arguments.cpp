@@ -37,7 +37,11 @@ Options& declareToken(Options& options, LockArguments& to) {
       return byOwner ? "give the name of the lock with --owner"
                      : "give the lock token (- reads it from stdin), or set TENURE_LOCK_TOKEN";
     }
-    if (byOwner || to.target == "-" || to.target.starts_with(lockTokenPrefix)) return {};
+    const bool isToken = to.target == "-" || to.target.starts_with(lockTokenPrefix);
+    if (isToken && byOwner) return "--owner goes with the lock's name, and a lock token names its owner: leave it out";
+    if (isToken && !to.sort.empty())
+      return "--sort goes with the lock's name, and a lock token has its own: leave it out";
+    if (byOwner || isToken) return {};
     return inQuotes(to.target) +
            " is not a lock token: give the one that tenure lock acquire printed (- reads it from stdin), or the "
            "lock's name with --owner OWNER";

@@ -100,9 +100,20 @@ std::optional<StoreConfig> storeFromWords(const LockStoreArguments& words) {
              fmt::format("{}", fmt::join(lockStoreNames(), ", ")));
     return std::nullopt;
   }
+  const auto keys = keysWithWords(**store);
+  for (const config::StoreType* other : stores) {
+    for (const config::KeySpec* key : keysWithWords(*other)) {
+      const bool known = std::any_of(keys.begin(), keys.end(),
+                                     [&](const config::KeySpec* own) { return own->key.path == key->key.path; });
+      if (known || given(words, *key).empty()) continue;
+      return complain(optionOf(*key) + " is of the store " + other->name + ", and not of " + words.store +
+                      "; leave it out, or say which store is meant with --store"),
+             std::nullopt;
+    }
+  }
   GroupConfig config;
   config.store = (*store)->defaults;
-  for (const config::KeySpec* key : keysWithWords(**store)) {
+  for (const config::KeySpec* key : keys) {
     std::string text = given(words, *key);
     if (text.empty()) text = environmentText(variableOf(*key).c_str());
     if (text.empty()) continue;

@@ -33,9 +33,10 @@ void LockWatch::see(const Instant& sentAt, const Instant& receivedAt, const std:
     const RecordVersion& version = lease.record->version;
     const auto before = sightings_.find(lease.key);
     if (before != sightings_.end() && before->second.version == version) {
-      now[lease.key] = {version, before->second.since, sentAt, before->second.renewed};
+      now[lease.key] = {version, lease.record->holder, before->second.since, sentAt, before->second.renewed};
     } else {
-      now[lease.key] = {version, receivedAt, receivedAt, before != sightings_.end()};
+      const bool renewed = before != sightings_.end() && before->second.holder == lease.record->holder;
+      now[lease.key] = {version, lease.record->holder, receivedAt, receivedAt, renewed};
     }
   }
   sightings_ = std::move(now);

@@ -52,6 +52,7 @@ class LockWatch {
  private:
   struct Sighting {
     RecordVersion version;
+    std::string holder;
     Instant since;        ///< after this version was first received
     Instant confirmed;    ///< before the request of the last listing that showed it
     bool renewed{false};  ///< it had another version before, written by the same holder

@@ -30,18 +30,21 @@ std::optional<int> refusedByPause(const std::optional<LeaseRecord>& record) {
   return exitBusy;
 }
 
-std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader, const Successor& successor) {
+std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader, nanoseconds left,
+                                 const Successor& successor) {
   if (leader.token.isNone()) {
     complain(
         personOf(leader.holder) + " leads " + toString(lease.key) +
         " without a fencing token, so it is of another client, which cannot be asked to step down; stop its process");
     return exitFailed;
   }
-  const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, {leader.token, successor});
+  const WriteOutcome outcome =
+      requestStepDownNow(*lease.store, lease.key, {leader.token, successor}, lookPatience(left));
   const auto* rejected = std::get_if<Rejected>(&outcome);
   const auto* unknown = std::get_if<Unknown>(&outcome);
   if (rejected == nullptr && unknown == nullptr) return std::nullopt;
-  complain(faultText(*lease.store, rejected != nullptr ? rejected->error : unknown->error));
+  complain(faultText(*lease.store, rejected != nullptr ? rejected->error : unknown->error) +
+           (unknown != nullptr ? ". The request may have arrived, so the leader may still step down" : ""));
   return exitStore;
 }
 
@@ -59,7 +62,8 @@ int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAtt
     if (const auto code = refusedByPause(*record)) return *code;
     if (isHeld(*record) && (*record)->token != asked) {
       complain("asking " + personOf((*record)->holder) + " to step down");
-      if (const auto code = askToStepDown(lease, **record)) return *code;
+      const nanoseconds left = wait - elapsedForHolder(began, readClock());
+      if (const auto code = askToStepDown(lease, **record, left)) return *code;
       asked = (*record)->token;
     }
     const nanoseconds left = wait - elapsedForHolder(began, readClock());

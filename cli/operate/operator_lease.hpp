@@ -18,9 +18,10 @@ using LeaseAttempt = std::function<LockResult<void>(std::chrono::milliseconds)>;
 /// The exit code if a pause has the lease: nobody but tenure resume may end it. It was reported on stderr.
 [[nodiscard]] std::optional<int> refusedByPause(const std::optional<LeaseRecord>& record);
 
-/// Empty: it was asked, or this term has just ended. Else the reason was reported on stderr.
+/// Empty: it was asked, or this term has just ended. Else the reason was reported on stderr. `left`: of the command's
+/// wait.
 [[nodiscard]] std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader,
-                                               const Successor& successor = {});
+                                               std::chrono::nanoseconds left, const Successor& successor = {});
 
 /// Asks whoever leads to step down, and tries to take the lease when it is free, until it is taken or `wait` is over.
 /// Candidates compete for it as well, so each new leader is asked again. A pause that it sees ends it: exitBusy.

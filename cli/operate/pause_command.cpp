@@ -110,7 +110,7 @@ class PauseTaker {
 
   /// An error is reported; the next look asks again.
   void ask(const LeaseRecord& leader) {
-    const WriteOutcome outcome = requestStepDownNow(*lease_.store, lease_.key, {leader.token});
+    const WriteOutcome outcome = requestStepDownNow(*lease_.store, lease_.key, {leader.token}, lookPatience(left()));
     const StoreError* error = nullptr;
     if (const auto* rejected = std::get_if<Rejected>(&outcome)) error = &rejected->error;
     if (const auto* unknown = std::get_if<Unknown>(&outcome)) error = &unknown->error;

@@ -123,7 +123,8 @@ int execute(const ResignArguments& arguments) {
   if (!arguments.to.empty()) {
     successor = {arguments.to, LeaseTiming::from(config->options.lease).value().heartbeat()};
   }
-  if (const auto code = askToStepDown(lease, leader, successor)) return *code;
+  const nanoseconds patience = arguments.wait.count() == 0 ? nanoseconds{storePatience} : arguments.wait;
+  if (const auto code = askToStepDown(lease, leader, patience, successor)) return *code;
   // If this term has just ended, the read that follows shows who leads.
   if (arguments.wait.count() == 0) return told(name + " was asked to step down");
   return waitForSuccessor(lease, leader, arguments);

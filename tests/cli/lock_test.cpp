@@ -129,6 +129,30 @@ TEST_F(LockTest, ACallerThatDiedBeforeItStoredItsTokenIsResumedByItsOwner) {
   EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitNobody);
 }
 
+TEST_F(LockTest, ATokenTakesNeitherAnOwnerNorASortKey) {
+  const std::string token = acquired("nightly");
+  for (const std::string command : {"renew", "release"}) {
+    EXPECT_EQ(finishLock({command, token, "--owner", "alice#1"}).code, cli::exitUsage);
+    EXPECT_EQ(finishLock({command, "-", "--owner", "alice#1"}).code, cli::exitUsage);
+    EXPECT_EQ(finishLock({command, token, "--sort", "x"}).code, cli::exitUsage);
+  }
+  EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitOk) << "nothing was released";
+}
+
+TEST_F(LockTest, AnOptionOfAnotherStoreIsRefused) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--path", "a.db", "--region", "x"},
+        {"--store", "sqlite", "--path", "a.db", "--endpoint", "http://127.0.0.1:1"},
+        {"--path", "a.db", "--endpoint", "http://127.0.0.1:1", "--region", "x", "--table", "t"}}) {
+    std::vector<std::string> words{TENURE_PROGRAM, "lock", "acquire", "nightly", "--wait", "0s"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Finished refused = runToEnd(words, as("x"));
+    EXPECT_EQ(refused.code, cli::exitUsage);
+    EXPECT_TRUE(contains(refused.errors, "say which store is meant with --store")) << refused.errors;
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("a.db")));
+}
+
 TEST_F(LockTest, ALockWithoutAHolderHasTheSameKeysAsOneWith) {
   const auto keysOf = [&](const std::string& lock) {
     const auto shown = boost::json::parse(finishLock({"show", lock, "--json"}).output);

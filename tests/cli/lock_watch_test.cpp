@@ -53,6 +53,18 @@ TEST(LockWatch, StaleIsWhatWasNotRenewedForItsWholeLease) {
   EXPECT_EQ(watch.rows()[2].state, LockState::held) << "its lease is longer: the record's duration counts";
 }
 
+TEST(LockWatch, ANewHolderHasNotRenewed) {
+  LockWatch watch;
+  watch.see(start, start, {held("a", "v0")});
+  ListedLease taken = held("a", "v1");
+  taken.record->holder = "other#2";
+  watch.see(start + 1s, start + 1s, {taken});
+  EXPECT_EQ(watch.rows()[0].state, LockState::held);
+  taken.record->version = RecordVersion{"v2"};
+  watch.see(start + 2s, start + 2s, {taken});
+  EXPECT_EQ(watch.rows()[0].state, LockState::renewed);
+}
+
 TEST(LockWatch, ARenewalOrASuspendedMachineStartsTheWatchAnew) {
   LockWatch watch;
   watch.see(start, start, {held("a", "v0")});

@@ -48,10 +48,14 @@ TEST_F(DoctorTest, MeasuresRenewalsAndRemovesItsRecord) {
 /// A doctor that was killed leaves its record held; the next one takes it over, because nobody leads by it.
 TEST_F(DoctorTest, TakesOverWhatAnotherDoctorLeft) {
   ASSERT_EQ(doctor({"--write"}).code, cli::exitOk);
-  const Finished held = finish({"lock", "acquire", "tenure-doctor", "--config", config(), "--lease", "1h"});
-  ASSERT_EQ(held.code, cli::exitOk) << held.errors;
+  const std::vector<std::string> hold{"lock", "acquire", "tenure-doctor", "--config", config(), "--lease", "1h"};
+  ASSERT_EQ(finish(hold, "tenure-doctor").code, cli::exitOk);
   const Finished done = doctor({"--write"});
   EXPECT_EQ(done.code, cli::exitOk) << done.output;
+  ASSERT_EQ(finish(hold, "alice").code, cli::exitOk);
+  const Finished refused = doctor({"--write", "--json"});
+  EXPECT_EQ(refused.code, cli::exitFaults) << refused.output;
+  EXPECT_TRUE(has(refused.output, "the lease tenure-doctor is in use by alice")) << refused.output;
 }
 
 TEST_F(DoctorTest, AFaultHasAnExitCodeOfItsOwn) {
