@@ -176,7 +176,8 @@ LockResult<std::vector<Lock>> LockClient::Impl::acquireEach(const std::vector<Le
     if (failed) {
       const auto lease = saturating::in<nanoseconds>(options.lease.value_or(options_.lease.duration));
       const nanoseconds usual = saturating::sum(lease, nanoseconds{std::chrono::seconds{1}});
-      const nanoseconds rest = std::max(left().value_or(usual), nanoseconds{0}) + answerGrace;
+      const nanoseconds rest =
+          saturating::sum(std::max(left().value_or(usual), nanoseconds{0}), nanoseconds{answerGrace});
       return giveBack(std::move(won), *std::move(failed), std::min(rest, usual));
     }
     ends.emplace_back(won.back().stopToken(), [&loss] { loss.request_stop(); });
@@ -217,8 +218,7 @@ LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Loc
       const auto what = whatThrown([&] { done(answer->take()); });
       if (what) common->logger.log(LogLevel::error, "acquireAsync's callback threw: " + *what);
     });
-    const bool mayWait = !common->callbacks || common->callbacks->isShort();
-    if (lease && mayWait) AsyncAnswer::expect(answer, lane, common, *lease);
+    if (lease && common->callbacks && common->callbacks->isShort()) AsyncAnswer::expect(answer, lane, common, *lease);
   };
 }
 

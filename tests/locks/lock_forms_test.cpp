@@ -84,25 +84,6 @@ TEST_F(LockForms, theCallbackOfALockWaitsForNoOther) {
   EXPECT_EQ(refused.get().error().code, LockErrc::heldBySelf);
 }
 
-TEST_F(LockForms, aCallbackThatAnExecutorDoesNotRunHoldsNoLock) {
-  std::mutex mutex;
-  std::vector<std::function<void()>> waiting;  // guarded by mutex
-  Runtime runtime;
-  runtime.executor = [&](std::function<void()> task) {
-    const std::lock_guard lock{mutex};
-    waiting.push_back(std::move(task));
-  };
-  LockClient client{store, {.lease = {.duration = 1s}}, std::move(runtime)};
-  std::optional<LockErrc> told;
-  client.acquireAsync({"orders"}, {}, [&](const LockResult<Lock>& lock) {
-    told = lock.has_error() ? std::optional{lock.error().code} : std::nullopt;
-  });
-  EXPECT_TRUE(b.acquire({"orders"}, {.waitFor = 10s}).has_value());
-  const std::lock_guard lock{mutex};
-  for (const auto& task : waiting) task();
-  EXPECT_EQ(told, LockErrc::lost);
-}
-
 TEST_F(LockForms, aCallbackMayDestroyItsClient) {
   for (int i = 0; i < 300; ++i) {
     auto client = std::make_shared<LockClient>(store);

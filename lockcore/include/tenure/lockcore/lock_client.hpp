@@ -139,8 +139,9 @@ class TENURE_API LockClient {
   /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call, and
   /// waits for no other callback. It may destroy the client. A stop of `cancel` ends the acquisition with
   /// LockErrc::cancelled, unless it is already decided. A write that it has begun by then is undone by a release in the
-  /// background. If `done` has not begun within one lease, because no thread of the library is left or your executor
-  /// has not run it, a lock that was acquired is released; `done` then gets LockErrc::lost with the reason notStarted.
+  /// background. If no thread of the library is left to run `done` within one lease, a lock that was acquired is
+  /// released; `done` then gets LockErrc::lost with the reason notStarted. The lock is held until your own executor
+  /// runs `done`.
   void acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
                     std::stop_token cancel = {});
 
