@@ -56,9 +56,9 @@ class ProbeLease {
     ReadOutcome found = readNow(store_, key_);
     if (!found) return found.error();
     if (isHeld(*found) && nameOf((*found)->holder) != doctorLease) {
-      return StoreError{ErrorClass::misconfigured, std::string{"the lease "} + doctorLease + " is in use by " +
-                                                       personOf((*found)->holder) +
-                                                       ", and would be taken away; give it another name"};
+      return StoreError{ErrorClass::misconfigured,
+                        std::string{"the lease "} + doctorLease + " is in use by " + personOf((*found)->holder) +
+                            "; give it another name, or let tenure lock prune remove it if it is dead"};
     }
     if (*found) expected_ = {(*found)->version};
     return write(WriteRequest::Purpose::acquire);

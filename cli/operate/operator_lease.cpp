@@ -63,7 +63,10 @@ int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAtt
     if (isHeld(*record) && (*record)->token != asked) {
       complain("asking " + personOf((*record)->holder) + " to step down");
       const nanoseconds left = wait - elapsedForHolder(began, readClock());
-      if (const auto code = askToStepDown(lease, **record, left)) return *code;
+      if (const auto code = askToStepDown(lease, **record, left)) {
+        const bool over = *code == exitStore && elapsedForHolder(began, readClock()) >= wait;
+        return over ? exitNotYet : *code;
+      }
       asked = (*record)->token;
     }
     const nanoseconds left = wait - elapsedForHolder(began, readClock());

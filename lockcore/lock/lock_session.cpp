@@ -153,8 +153,8 @@ std::optional<ReleaseResult> LockSession::result() const {
 bool LockSession::isEnding() const {
   const std::lock_guard lock{mutex_};
   if (letGo_.load() || cancelled_ || (!acquired_ && token().isNone())) return true;
-  // The lease is over, and nobody has to give it back. A lock that its user has to release is valid for so long.
-  return !token().isNone() && !state().validAt(now());
+  // It is lost for good, and nobody has to give it back. A lock that its user has to release is valid for so long.
+  return loss_ && !state().validAt(now());
 }
 
 void LockSession::onLost(std::function<void(const TermEnd&)> callback) {

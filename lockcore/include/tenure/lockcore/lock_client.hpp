@@ -137,11 +137,11 @@ class TENURE_API LockClient {
   /// one lease. `options.waitFor` is ignored. It takes as long as the store takes, at most 5 s.
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
   /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call, and
-  /// waits for no other callback. It may destroy the client. A stop of `cancel` ends the acquisition with
-  /// LockErrc::cancelled, unless it is already decided. A write that it has begun by then is undone by a release in the
-  /// background. If no thread of the library is left to run `done` within one lease, a lock that was acquired is
-  /// released; `done` then gets LockErrc::lost with the reason notStarted. The lock is held until your own executor
-  /// runs `done`.
+  /// waits for no other callback: several may run at once. It may destroy the client. A stop of `cancel` ends the
+  /// acquisition with LockErrc::cancelled, unless it is already decided. A write that it has begun by then is undone by
+  /// a release in the background. If no thread of the library is left to run `done` within one lease, a lock that was
+  /// acquired is released; `done` then gets LockErrc::lost with the reason notStarted. The lock is held until your own
+  /// executor runs `done`.
   void acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
                     std::stop_token cancel = {});
 
