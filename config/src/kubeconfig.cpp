@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -84,14 +85,18 @@ struct Entry {
   }
 };
 
-/// The files together. Of a name that several have the first entry counts, whole.
+std::string ofProcess(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read once, when the file is read
+  return value == nullptr ? "" : value;
+}
+
 /// Whether client-go would fall back on the pod in which this process runs.
 bool isPodWith(const std::string& account) {
-  using kubernetes_store::ofProcess;
   return !ofProcess("KUBERNETES_SERVICE_HOST").empty() && !ofProcess("KUBERNETES_SERVICE_PORT").empty() &&
          regularFile(account + "/token", mostBytes);
 }
 
+/// The files together. Of a name that several have the first entry counts, whole.
 class Kubeconfig {
  public:
   explicit Kubeconfig(std::vector<std::unique_ptr<KubeFile>> files) : files_{std::move(files)} {
@@ -205,8 +210,8 @@ class Kubeconfig {
   /// client-go's rule (DeferredLoadingClientConfig): a pod's own namespace, although the server is the file's.
   static std::string impliedNamespace(const std::string& account) {
     if (!isPodWith(account)) return "default";
-    const auto name = kubernetes_store::podNamespace(account, kubernetes_store::ofProcess);
-    return name && !name->empty() ? *name : "default";
+    const std::string name = kubernetes_store::podNamespace(account, ofProcess);
+    return name.empty() ? "default" : name;
   }
 
   /// A URL, or host and port, which are reached by http.

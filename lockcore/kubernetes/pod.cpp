@@ -47,15 +47,12 @@ StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options, co
   if (options.caFile.empty() && options.caCertificates.empty()) options.caFile = directory + "/ca.crt";
   if (!hasUser(options)) options.tokenFile = directory + "/token";
   if (!options.inNamespace.empty()) return options;
-  auto name = podNamespace(directory, environment);
+  options.inNamespace = podNamespace(directory, environment);
+  if (!options.inNamespace.empty()) return options;
+  auto name = smallFile("service account's namespace", directory + "/namespace");  // which says why it gives none
   if (name.has_error()) return name.error();
   options.inNamespace = std::move(*name);
   return options;
-}
-
-StoreResult<std::string> podNamespace(const std::string& serviceAccount, const Environment& environment) {
-  if (std::string named = environment("POD_NAMESPACE"); !named.empty()) return named;
-  return smallFile("service account's namespace", serviceAccount + "/namespace");
 }
 
 std::string ofProcess(const char* name) {

@@ -1,6 +1,7 @@
 // What Kubernetes tells a process that runs in a pod.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -8,21 +9,27 @@
 #include <tenure/lockcore/store_error.hpp>
 #include <tenure/lockcore/stores/kubernetes_store.hpp>
 
+#include "lockcore/port/ascii_text.hpp"
+#include "lockcore/runtime/regular_file.hpp"
+
 namespace tenure::kubernetes_store {
 
 /// The value of a variable of the environment; empty: it is not set.
 using Environment = std::function<std::string(const char*)>;
+
+/// The pod's own namespace, where client-go looks for it (DeferredLoadingClientConfig): POD_NAMESPACE, else the service
+/// account's file; empty: neither says it. Inline: kubeconfig files are read also where this library is not built.
+[[nodiscard]] inline std::string podNamespace(const std::string& serviceAccount, const Environment& environment) {
+  if (std::string named = environment("POD_NAMESPACE"); !named.empty()) return named;
+  const auto text = regularFile(serviceAccount + "/namespace", std::size_t{64} << 10U);
+  return std::string{text ? trimmed(*text) : ""};
+}
 
 /// The options with everything that they leave to the pod: the server from KUBERNETES_SERVICE_HOST and
 /// KUBERNETES_SERVICE_PORT, from the service account's directory the authority and the token's file, and the namespace,
 /// each where the options give none. An error if something is missing. Options with a server stay as they are.
 [[nodiscard]] TENURE_API StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options,
                                                                        const Environment& environment);
-
-/// The pod's own namespace, where client-go looks for it (DeferredLoadingClientConfig): POD_NAMESPACE, else the service
-/// account's file.
-[[nodiscard]] TENURE_API StoreResult<std::string> podNamespace(const std::string& serviceAccount,
-                                                               const Environment& environment);
 
 [[nodiscard]] TENURE_API std::string ofProcess(const char* name);
 
