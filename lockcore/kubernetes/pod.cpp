@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <unistd.h>
 #include <utility>
 
 #include "lockcore/port/ascii_text.hpp"
@@ -44,7 +45,11 @@ StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options, co
   }
   options.server = serverAt(host, environment("KUBERNETES_SERVICE_PORT"));
   const std::string& directory = options.serviceAccount;
-  if (options.caFile.empty() && options.caCertificates.empty()) options.caFile = directory + "/ca.crt";
+  const std::string authorities = directory + "/ca.crt";
+  // As in client-go (rest.InClusterConfig): without the file, the system's authorities judge the server.
+  if (options.caFile.empty() && options.caCertificates.empty() && access(authorities.c_str(), R_OK) == 0) {
+    options.caFile = authorities;
+  }
   if (!hasUser(options)) options.tokenFile = directory + "/token";
   if (!options.inNamespace.empty()) return options;
   options.inNamespace = podNamespace(directory, environment);

@@ -26,8 +26,9 @@ using Environment = std::function<std::string(const char*)>;
 }
 
 /// The options with everything that they leave to the pod: the server from KUBERNETES_SERVICE_HOST and
-/// KUBERNETES_SERVICE_PORT, from the service account's directory the authority and the token's file, and the namespace,
-/// each where the options give none. An error if something is missing. Options with a server stay as they are.
+/// KUBERNETES_SERVICE_PORT, from the service account's directory the authorities, if they can be read, and the token's
+/// file, and the namespace, each where the options give none. An error if the server or the namespace is missing.
+/// Options with a server stay as they are.
 [[nodiscard]] TENURE_API StoreResult<KubernetesStoreOptions> completed(KubernetesStoreOptions options,
                                                                        const Environment& environment);
 

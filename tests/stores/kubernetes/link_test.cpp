@@ -125,6 +125,7 @@ TEST_F(KubernetesPod, isNamedByItsVariableBeforeTheServiceAccount) {
 
 TEST_F(KubernetesPod, tellsServerAuthorityTokenAndNamespace) {
   std::ofstream{directory_.file("namespace")} << "production\n";
+  std::ofstream{directory_.file("ca.crt")} << "PEM";
   const auto options = complete({});
   ASSERT_TRUE(options.has_value()) << options.error().message;
   EXPECT_EQ(options->server, "https://10.0.0.1:443");
@@ -132,6 +133,11 @@ TEST_F(KubernetesPod, tellsServerAuthorityTokenAndNamespace) {
   EXPECT_EQ(options->caFile, directory_.file("ca.crt"));
   EXPECT_EQ(options->tokenFile, directory_.file("token"));
   EXPECT_TRUE(faultsOf(*options).empty());
+}
+
+TEST_F(KubernetesPod, withoutAuthoritiesTrustsThoseOfTheSystem) {
+  std::ofstream{directory_.file("namespace")} << "production\n";
+  EXPECT_EQ(complete({}).value().caFile, "") << "as client-go does";
 }
 
 TEST_F(KubernetesPod, givesOnlyWhatTheOptionsDoNot) {
