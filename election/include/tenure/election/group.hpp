@@ -70,7 +70,7 @@ struct CandidateOptions {
 struct TENURE_API ShardOptions {
   /// Shards named 0 to count - 1, with the leases `group/0`, `group/1`, ... 0..10'000. All candidates must agree.
   unsigned count{0};
-  /// Instead of `count`: names, each once, 1 to 200 bytes of UTF-8 without control characters, '/' and '#'.
+  /// Never with `count`: 0..10'000 names, each once, 1 to 200 bytes of UTF-8 without control characters, '/' and '#'.
   std::vector<std::string> names{};
   /// The most shards that this candidate holds at a time. 1..10'000. Unset: no limit.
   std::optional<unsigned> maxLeases{};

@@ -49,7 +49,7 @@ struct LeaseOptions {
   std::optional<std::chrono::milliseconds> clockMargin{};
 
   /// When renewals fail, leadership ends (stop token, onRevoked) this long before validity does, so that the work
-  /// has time to stop before a successor may act. Unset: duration / 10. 0: at the very end.
+  /// has time to stop before a successor may act. Unset: duration / 10. 0: at the very end. 0 .. duration / 2.
   std::optional<std::chrono::milliseconds> stopMargin{};
 
   /// How long the work may take to end when leadership is given up on purpose. The lease is renewed meanwhile. If the
@@ -57,7 +57,7 @@ struct LeaseOptions {
   std::optional<std::chrono::milliseconds> drainTimeout{};
 
   /// If set, the work must call Leadership::reportProgress() at least this often; otherwise the lease is not renewed
-  /// (work-side watchdog). At least one heartbeat.
+  /// (work-side watchdog). One heartbeat .. 24 h.
   std::optional<std::chrono::milliseconds> progressTimeout{};
 
   friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;

@@ -26,7 +26,7 @@ struct LockClientOptions {
   /// As GroupOptions::candidate.id: a name that people recognise. 128 random bits make it unique for each client.
   /// Empty: the host name.
   std::string candidate{};
-  /// The default timing of each lock. lease.progressTimeout does not apply to locks.
+  /// The default timing of each lock. lease.progressTimeout must be unset: it is not for locks.
   LeaseOptions lease{};
   /// The number of keys for which tryAcquire remembers what it saw. Beyond that the oldest key is forgotten; the only
   /// cost is that the wait for this key starts again. About 700 bytes each. 0 .. 1,000,000.
